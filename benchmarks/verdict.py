@@ -36,7 +36,7 @@ def run(data: ds.Dataset) -> tuple[Diagnosis, PerformanceModel]:
 def pair(planted: Planted, rows: int) -> str:
     """One line: what was predicted, and what came of it."""
     verdict, before = run(planted.build(rows))
-    told = f"{planted.name:26} others {before.other_cores:.1f}  "
+    told = f"{planted.name:26} others {before.external_cores:.1f}  "
     if verdict.change is None:
         return f"{told}silent ({verdict.bottleneck})"
     arguments = dict(verdict.change.arguments)

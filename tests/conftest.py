@@ -103,7 +103,7 @@ def caps_given_back():
     users = 0 if budget is None else budget._caps._users
     names = [thread.name for thread in threading.enumerate()]
     if users:
-        budget._caps = budget._Caps()  # the tests after it are not to blame
+        budget._caps = budget._ThreadPoolLimits()  # the tests after it are not to blame
     assert users == 0, f"{users} workers hold the threads of libraries limited; threads: {names}"
 
 

@@ -37,163 +37,163 @@ from millrace.ops import (
 )
 
 def add(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first plus `alpha` times the second."""
+    """`input` plus `alpha` times `other`."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements along axes are not zero."""
+    """Whether all elements along axes are nonzero."""
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements differ by no more than atol + rtol * |other|: a bool of Python."""
+    """Whether all elements differ by at most atol + rtol * |other|, as a Python bool."""
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The largest element along axes."""
+    """Maximum along axes."""
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The smallest element along axes."""
+    """Minimum along axes."""
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The place of the smallest element along an axis, or among all."""
+    """Index of the minimum along an axis, or of the flattened tensor."""
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The places of the elements along an axis, in the order of the elements."""
+    """Indices that sort the elements along an axis."""
 def batch_norm_elemt(input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, mean: Tensor | None = None, invstd: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-    """The input with these statistics taken out, scaled and shifted."""
+    """Normalize the input with the given statistics, with scale and shift."""
 def batch_norm_gather_stats_with_counts(input: Tensor, mean: Tensor, invstd: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, momentum: float = 0.1, eps: float = 1e-05, counts: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """The statistics of all devices of those of each (devices, channels) and how many elements each had; `momentum` of them goes into the running ones, in place."""
+    """Combine the statistics of devices (devices, channels), weighted by their element counts; update the running ones in place with `momentum`."""
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """The mean of each channel, and one over its deviation."""
+    """Mean and inverse standard deviation of each channel."""
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the chance that each element is, else 0."""
+    """Bernoulli samples; each element is the probability."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on occurs, or the sum of its weights."""
+    """Number of occurrences of each non-negative integer, or the sum of its weights."""
 def bitwise_not(input: Tensor) -> Tensor:
-    """All bits turned."""
+    """Bitwise NOT of each element."""
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices."""
+    """Batch matrix product."""
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
-    """The distance of each row of one matrix to each of another."""
+    """Pairwise p-norm distances between the rows of two matrices."""
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """At most so many parts of equal size along an axis; the last may be smaller."""
+    """Split along an axis into at most `chunks` parts of equal size; the last may be smaller."""
 def clone(input: Tensor) -> Tensor:
-    """A tensor with memory of its own, which gradients flow through."""
+    """Copy of the tensor; gradients flow through it."""
 def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an existing axis."""
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
 def cummax(input: Tensor, dim: int) -> Any:
-    """The largest element so far along an axis, and where it was."""
+    """Cumulative maximum along an axis, and its indices."""
 def cummin(input: Tensor, dim: int) -> Any:
-    """The smallest element so far along an axis, and where it was."""
+    """Cumulative minimum along an axis, and its indices."""
 def cumsum(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The sum of each element along an axis with all before it."""
+    """Cumulative sum along an axis."""
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    """Matrix with a vector on a diagonal, or the diagonal of a matrix."""
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of two vectors."""
+    """Dot product of two vectors."""
 def empty(*size: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor whose elements are whatever was in memory."""
+    """Tensor with uninitialized elements."""
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """A tensor in the shape of another, whose elements are whatever was in memory."""
+    """Uninitialized tensor with the shape of `input`."""
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Several axes as one."""
+    """Flatten several axes into one."""
 def frac(input: Tensor) -> Tensor:
-    """What is behind the point."""
+    """Fractional part of each element."""
 def full(size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
-    """A tensor of one value; its type is that of the value unless another is given."""
+    """Tensor filled with one value, by default in the dtype of the value."""
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
-    """How many elements lie in each of so many equal intervals; of the whole range where min and max are 0."""
+    """Histogram with `bins` equal bins; over the range of the elements if `min` and `max` are 0."""
 def index_add(*args: Any, **kwargs: Any) -> Tensor:
-    """A copy with slices of an axis added to."""
+    """Copy of the tensor with slices of an axis added at the given indices."""
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of an axis that a vector of indices names."""
+    """Select slices of an axis by a vector of indices."""
 def isnan(tensor: Tensor) -> Tensor:
-    """Whether each element is not a number."""
+    """Whether each element is NaN."""
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element along an axis, and where it was."""
+    """The k-th smallest element along an axis, and its index."""
 def linspace(start: Tensor | float, end: Tensor | float, steps: Any, *, dtype: Any = None) -> Tensor:
-    """Numbers at equal distances from `start` to `end`, both among them."""
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None, **rest: Any) -> Any:
-    """The largest element; along `dim` with its place; with another tensor, the larger of each pair. `axis` is the older spelling, which gives no places unless `return_indices` asks for them."""
+    """Maximum of all elements; along `dim` with indices; with another tensor, the elementwise maximum. `axis` is the older spelling and gives no indices unless `return_indices` is set."""
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean along axes, in the type of the input or in `dtype`."""
+    """Mean along axes, in the dtype of the input or in `dtype`."""
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle element of all, or along an axis with where it was."""
+    """Median of all elements, or along an axis with its index."""
 def meshgrid(*tensors: Tensor, indexing: str = 'ij') -> Any:
-    """One grid per vector: its element for each place of the grid."""
+    """Coordinate grids of several vectors."""
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None, **rest: Any) -> Any:
-    """The smallest element; along `dim` with its place; with another tensor, the smaller of each pair. `axis` is the older spelling, which gives no places unless `return_indices` asks for them."""
+    """Minimum of all elements; along `dim` with indices; with another tensor, the elementwise minimum. `axis` is the older spelling and gives no indices unless `return_indices` is set."""
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Product of a matrix and a vector."""
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum along axes, nan left out."""
+    """Sum along axes, ignoring NaN."""
 def narrow(*args: Any, **kwargs: Any) -> Tensor:
-    """The part of an axis from `start` on."""
+    """Slice of `length` elements of an axis from `start`."""
 def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm along axes; of all elements as one vector where none is named."""
+    """Norm along axes; by default of all elements as one vector."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Tensor:
-    """Numbers from normal distributions with these means and deviations."""
+    """Samples from normal distributions with the given means and standard deviations."""
 def ones(size: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ones, float32 unless a type is given."""
+    """Tensor of ones, float32 by default."""
 def permute(input: Tensor, dims: Any) -> Tensor:
-    """The tensor with its axes in another order."""
+    """Permute the axes."""
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The product along axes; bool and integers are multiplied in int64."""
+    """Product along axes; bools and integers are multiplied in int64."""
 def rand(*size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
-    """Numbers between 0 and 1."""
+    """Samples from the uniform distribution over [0, 1)."""
 def rand_like(input: Tensor, *, dtype: Any = None) -> Tensor:
-    """Numbers between 0 and 1, in the shape of a tensor."""
+    """Samples from the uniform distribution over [0, 1), in the shape of a tensor."""
 def randint(*args: Any, generator: Any = None, dtype: Any = None) -> Tensor:
-    """Whole numbers: (high, size) from 0 on, (low, high, size) from `low` on, below `high`."""
+    """Random integers: (high, size) in [0, high), (low, high, size) in [low, high)."""
 def randint_like(input: Tensor, *args: Any, dtype: Any = None) -> Tensor:
-    """Whole numbers in the shape of a tensor: (high) from 0 on, (low, high) from `low` on, below `high`."""
+    """Random integers in the shape of a tensor: (high) in [0, high), (low, high) in [low, high)."""
 def randn(*size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
-    """Numbers with mean 0 and deviation 1."""
+    """Samples from the standard normal distribution."""
 def randn_like(input: Tensor, *, dtype: Any = None) -> Tensor:
-    """Numbers with mean 0 and deviation 1, in the shape of a tensor."""
+    """Samples from the standard normal distribution, in the shape of a tensor."""
 def randperm(n: int, *, generator: Any = None, dtype: Any = ...) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
+    """Random permutation of the integers in [0, n)."""
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    """Repeat each element along an axis, or of the flattened tensor. `repeats` is one number or one per element."""
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | float) -> Tensor:
-    """A copy with one element along an axis per index written."""
+    """Copy of the tensor with one element along an axis per index written."""
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with one element along an axis per index added to."""
+    """Copy of the tensor with one element along an axis per index added."""
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One slice of an axis, without it."""
+    """One slice of an axis, without that axis."""
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis."""
+    """Softmax along an axis."""
 def sort(input: Tensor, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements along an axis in order, and where each was."""
+    """Sort the elements along an axis; returns values and indices."""
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split along an axis into parts of one size (the last may be smaller) or of a list of sizes."""
 def sqrt(input: Tensor) -> Tensor:
     """Square root of each element."""
 def squeeze(input: Tensor, dim: Any) -> Tensor:
-    """The tensor without those of the named axes that have length 1."""
+    """Remove the named axes that have length 1."""
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
+    """Stack tensors along a new axis."""
 def std(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The standard deviation along axes."""
+    """Standard deviation along axes."""
 def std_mean(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The standard deviation and the mean along axes."""
+    """Standard deviation and mean along axes."""
 def sub(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first less `alpha` times the second."""
+    """`input` minus `alpha` times `other`."""
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest (or smallest) elements along an axis, and where they were."""
+    """The `k` largest (or smallest) elements along an axis, and their indices."""
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """The solutions of equations with triangular matrices, and the matrices."""
+    """Solution of a linear system with triangular matrices, and the matrices."""
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The different elements in order; the number of each element among them and how often each is there, if asked."""
+    """Sorted unique elements; on request the index of each input element among them and the counts."""
 def var(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The variance along axes."""
+    """Variance along axes."""
 def var_mean(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The variance and the mean along axes."""
+    """Variance and mean along axes."""
 def where(condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None) -> Any:
-    """`input` where the condition holds, else `other`; with neither, the places where it holds."""
+    """Elements of `input` where `condition` is true, else of `other`; without both, where it is true."""
 cat = concat
 
 __all__ = [

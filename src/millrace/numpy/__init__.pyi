@@ -35,303 +35,303 @@ from millrace._src.runtime.ops.numpy.ufuncs import (
 )
 
 def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
-    """The largest element along axes."""
+    """Maximum along axes."""
 def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
-    """The smallest element along axes."""
+    """Minimum along axes."""
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
-    """Values after those of a tensor along an axis, or flat where it is None."""
+    """Append values along an axis, or flattened if it is None."""
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
-    """Numbers from `start` to before `stop`; with one number, from 0 to before that. Whole ones are int32."""
+    """Evenly spaced values in [start, stop); one number is the stop, and the start is 0. Integers are int32."""
 def arccos(input: Any, dtype: Any = None) -> Tensor:
-    """The angle whose cosine it is."""
+    """Inverse cosine of each element."""
 def argmax(a: Any, axis: int | None = None) -> Tensor:
-    """The place of the largest element along an axis, or among all."""
+    """Index of the maximum along an axis, or of the flattened tensor."""
 def argmin(a: Any, axis: int | None = None) -> Tensor:
-    """The place of the smallest element along an axis, or among all."""
+    """Index of the minimum along an axis, or of the flattened tensor."""
 def argwhere(a: Any) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
+    """Coordinates of the nonzero elements, one row each."""
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
-    """A tensor of a number, of nested lists, or of another tensor; Python's numbers become int32 and float32."""
+    """Tensor from a number, nested lists, or another tensor; Python numbers become int32 and float32."""
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Whether two values have one shape and the same elements, as a 0-d tensor."""
+    """Whether two values have the same shape and elements, as a 0-d tensor."""
 def array_equiv(a1: Any, a2: Any) -> Tensor:
     """Whether two values broadcast to the same elements, as a 0-d tensor."""
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Parts along an axis, as equal as can be, or that begin at the given places."""
+    """Split along an axis into nearly equal parts, or before each of the given indices."""
 def array_str(a: Tensor) -> str:
-    """The elements as text."""
+    """String representation of the elements."""
 def asarray(a: Any, dtype: Any = None) -> Tensor:
-    """A tensor of a number, of nested lists, or of another tensor, which is not copied."""
+    """Tensor from a number, nested lists, or another tensor, which is not copied."""
 def asfarray(a: Any, dtype: Any = ...) -> Tensor:
-    """A floating tensor of a number, of nested lists, or of another tensor."""
+    """Floating tensor from a number, nested lists, or another tensor."""
 def atleast_1d(*arys: Any) -> Any:
-    """The values with one axis at least."""
+    """Values as tensors with at least one axis."""
 def atleast_2d(*arys: Any) -> Any:
-    """The values with two axes at least."""
+    """Values as tensors with at least two axes."""
 def atleast_3d(*arys: Any) -> Any:
-    """The values with three axes at least."""
+    """Values as tensors with at least three axes."""
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
-    """The mean along axes, or one in which elements count as `weights` says; the sum of weights with `returned`."""
+    """Weighted mean along axes; with `returned` also the sum of weights."""
 def bartlett(M: int) -> Tensor:
-    """A window that rises and falls in straight lines."""
+    """Bartlett window: triangular."""
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Tensor:
-    """How often each whole number from 0 on comes, or the sum of its weights, in float32."""
+    """Number of occurrences of each non-negative integer, or the sum of its weights, in float32."""
 def blackman(M: int) -> Tensor:
-    """Blackman's window."""
+    """Blackman window."""
 def broadcast_arrays(*args: Any) -> Any:
-    """The tensors in the shape that they have in common."""
+    """Broadcast tensors to their common shape."""
 def broadcast_to(array: Any, shape: Any) -> Tensor:
-    """The tensor in a larger shape; axes of length 1 and new ones repeat their elements."""
+    """Broadcast the tensor to a shape."""
 def choose(a: Any, choices: Any, mode: str = 'clip') -> Tensor:
-    """For each element, that of the choice whose number it is."""
+    """For each element, the element of the choice with that index."""
 def clip(x: Any, xmin: Any, xmax: Any, dtype: Any = None) -> Tensor:
-    """Each element, held between two values; either may be None."""
+    """Clamp each element to a range; either limit may be None."""
 def column_stack(tup: Any) -> Tensor:
-    """Tensors one beside the other; a vector is a column."""
+    """Concatenate tensors along the second axis; vectors are columns."""
 def concatenate(arrays: Any, axis: int | None = 0) -> Tensor:
-    """Tensors one after the other along an axis, or flat where it is None."""
+    """Concatenate tensors along an axis, or flattened if it is None."""
 def convolve(a: Any, v: Any, mode: str = 'full') -> Tensor:
-    """The sums of products of two vectors, the second reversed and moved along the first."""
+    """Convolution of two vectors."""
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Tensor:
-    """The correlations of variables, one in each row."""
+    """Correlation matrix of variables, one per row."""
 def correlate(a: Any, v: Any, mode: str = 'valid') -> Tensor:
-    """The sums of products of two vectors, the second moved along the first."""
+    """Cross-correlation of two vectors."""
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The number of elements along axes that are not zero."""
+    """Number of nonzero elements along axes."""
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None, aweights: Any = None, dtype: Any = None) -> Tensor:
-    """The covariances of variables, one in each row."""
+    """Covariance matrix of variables, one per row."""
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor:
-    """The vector at right angles to two others, which have two or three elements."""
+    """Cross product of vectors with two or three elements."""
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The products of all elements up to each along an axis, or of all."""
+    """Cumulative product along an axis, or of the flattened tensor."""
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The sums of all elements up to each along an axis, or of all; bool and integers keep to int32 at least."""
+    """Cumulative sum along an axis, or of the flattened tensor; bools and small integers are summed in int32."""
 def diag(v: Any, k: int = 0) -> Tensor:
-    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    """Matrix with a vector on a diagonal, or the diagonal of a matrix."""
 def diag_indices(n: int, ndim: int = 2) -> Any:
-    """The places of the main diagonal of a tensor with so many axes of one length."""
+    """Indices of the main diagonal of a tensor with `ndim` axes of length n."""
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    """A matrix with all elements on a diagonal."""
+    """Matrix with the flattened input on a diagonal."""
 def diagonal(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a new last axis."""
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The number of the bin that each value falls into; bins may fall as well as rise."""
+    """Index of the bin that contains each value; bins may be increasing or decreasing."""
 def divmod(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """The quotient, rounded down, and the remainder."""
+    """Quotient rounded down, and remainder."""
 def dot(a: Any, b: Any) -> Tensor:
-    """The sum of products over the last axis of the first and the last but one of the second."""
+    """Sum of products over the last axis of the first operand and the second-to-last axis of the second."""
 def dsplit(x: Any, indices_or_sections: Any) -> Any:
-    """Parts along the third axis."""
+    """Split along the third axis."""
 def dstack(tup: Any) -> Tensor:
-    """Tensors one behind the other along the third axis."""
+    """Concatenate tensors along the third axis."""
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
-    """The differences of neighbours in flat order, with values before and after."""
+    """Differences of adjacent elements of the flattened tensor, with values before and after."""
 def empty(shape: Any, dtype: Any = ...) -> Tensor:
-    """A tensor whose elements are whatever was in memory."""
+    """Tensor with uninitialized elements."""
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """A tensor in the shape and type of a value, whose elements are whatever was in memory."""
+    """Uninitialized tensor with the shape and dtype of a value by default."""
 def expand_dims(a: Any, axis: Any) -> Tensor:
-    """New axes of length 1 at places of the result."""
+    """Insert axes of length 1 at positions of the result."""
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = ...) -> Tensor:
     """Ones on a diagonal, zeros elsewhere."""
 def flip(m: Any, axis: Any = None) -> Tensor:
-    """The elements in reversed order along axes, or all of them."""
+    """Reverse the order of the elements along axes, or along all."""
 def fliplr(m: Any) -> Tensor:
-    """The elements in reversed order along the second axis."""
+    """Reverse the order of the elements along the second axis."""
 def flipud(m: Any) -> Tensor:
-    """The elements in reversed order along the first axis."""
+    """Reverse the order of the elements along the first axis."""
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """A tensor of one value, or of values that broadcast."""
+    """Tensor filled with one value, or with values that are broadcast."""
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """One value in the shape and type of another, unless others are given."""
+    """Tensor filled with one value, with the shape and dtype of another by default."""
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Tensor:
-    """Numbers from `start` to `stop` of which each is the one before times the same factor."""
+    """Values from `start` to `stop` in geometric progression."""
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The slopes along axes, from both neighbours, and from one at the ends; `varargs` are the distances."""
+    """Gradient by central differences along axes, one-sided at the ends; `varargs` are the distances."""
 def hamming(M: int) -> Tensor:
-    """Hamming's window."""
+    """Hamming window."""
 def hanning(M: int) -> Tensor:
-    """Von Hann's window."""
+    """Hann window."""
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> Any:
-    """How many values fall into each bin, and the edges of the bins."""
+    """Histogram of values: counts per bin, and the bin edges."""
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> Any:
-    """How many points fall into each cell of a plane, and the edges along both axes."""
+    """Two-dimensional histogram: counts per cell, and the edges along both axes."""
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
-    """The edges of the bins that `histogram` counts in."""
+    """Bin edges that `histogram` uses."""
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> Any:
-    """How many points fall into each cell, and the edges along each axis; a point is a row."""
+    """Multidimensional histogram: counts per cell, and the edges along each axis; a point is a row."""
 def hsplit(x: Any, indices_or_sections: Any) -> Any:
-    """Parts along the second axis."""
+    """Split along the second axis."""
 def hstack(tup: Any) -> Tensor:
-    """Tensors one after the other along the second axis, vectors along their only one."""
+    """Concatenate tensors along the second axis, vectors along the first."""
 def identity(n: int, dtype: Any = ...) -> Tensor:
-    """A unit matrix."""
+    """Identity matrix."""
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Tensor:
-    """Whether each element is among others, along one axis."""
+    """Whether each element is among the test elements, flattened."""
 def indices(dimensions: Any, dtype: Any = ..., sparse: bool = False) -> Any:
-    """A grid per axis that says the place along it."""
+    """Grid of indices: one tensor per axis with the index along it."""
 def inner(a: Any, b: Any) -> Tensor:
-    """The sum of products over the last axes."""
+    """Inner product over the last axes."""
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:
-    """Values on the straight lines between points; beyond them the first and last, or `left` and `right`."""
+    """Linear interpolation between points; outside their range the first and last value, or `left` and `right`."""
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements that both have, sorted; and where they are first with `return_indices`."""
+    """Sorted elements that are in both operands; with `return_indices` also their first indices."""
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether two elements are equal within a tolerance."""
+    """Whether elements are equal within a tolerance."""
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
-    """Whether each element is among others."""
+    """Whether each element is among the test elements."""
 def isscalar(element: Any) -> bool:
-    """Whether a value is a number or text of Python."""
+    """Whether a value is a Python number or string."""
 def ix_(*args: Any) -> Any:
-    """Vectors along an axis each, which together name the places of a grid."""
+    """Open mesh of several vectors, for indexing."""
 def kron(a: Any, b: Any) -> Tensor:
-    """The second tensor, scaled by each element of the first."""
+    """Kronecker product."""
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0) -> Any:
-    """Numbers at equal distances from `start` to `stop`; the distance too where `retstep` asks for it."""
+    """`num` evenly spaced values from `start` to `stop`; with `retstep` also the step."""
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Tensor:
-    """Numbers from base ** start to base ** stop whose logarithms have equal distances."""
+    """Values from base ** start to base ** stop, evenly spaced on a logarithmic scale."""
 def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
-    """The mean along axes, in the type of the input or in `dtype`."""
+    """Mean along axes, in the dtype of the input or in `dtype`."""
 def meshgrid(*xi: Any, sparse: bool = False, indexing: str = 'xy') -> Any:
-    """One grid per vector: its element for each place of the grid; `sparse` leaves the other axes at length 1."""
+    """Coordinate grids of several vectors; `sparse` keeps the other axes at length 1."""
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
-    """Some axes moved to other places; the rest keep their order."""
+    """Move axes to new positions; the other axes keep their order."""
 def multi_dot(arrays: Any) -> Tensor:
-    """The product of several matrices, in the order that costs least."""
+    """Product of several matrices, in the cheapest order."""
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The sums of all elements up to each, in which NaN counts as 0."""
+    """Cumulative sum; NaN counts as 0."""
 def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element along axes that is not NaN."""
+    """Maximum along axes, ignoring NaN."""
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean along axes of the elements that are not NaN."""
+    """Mean along axes, ignoring NaN."""
 def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along axes that is not NaN."""
+    """Minimum along axes, ignoring NaN."""
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along axes of the elements that are not NaN."""
+    """Standard deviation along axes, ignoring NaN."""
 def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum along axes, in which NaN counts as 0."""
+    """Sum along axes; NaN counts as 0."""
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along axes of the elements that are not NaN."""
+    """Variance along axes, ignoring NaN."""
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The length of vectors, or a norm of matrices."""
+    """Vector norm or matrix norm."""
 def ones(shape: Any, dtype: Any = ...) -> Tensor:
-    """A tensor of ones."""
+    """Tensor of ones."""
 def ones_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """Ones in the shape and type of a value, unless others are given."""
+    """Tensor of ones with the shape and dtype of a value by default."""
 def outer(a: Any, b: Any) -> Tensor:
-    """The product of each element of the first with each of the second."""
+    """Outer product of the flattened operands."""
 def pad(arr: Any, pad_width: Any, mode: str = 'constant', stat_length: Any = None, constant_values: Any = 0, end_values: Any = 0, reflect_type: str = 'even', **kwargs: Any) -> Tensor:
-    """A margin of `pad_width` elements on each side: "constant", "edge", "reflect", "symmetric", "wrap", "maximum", "minimum", "mean", "linear_ramp" or "empty"."""
+    """Pad each side by `pad_width` elements. Modes: "constant", "edge", "reflect", "symmetric", "wrap", "maximum", "minimum", "mean", "linear_ramp" and "empty"."""
 def polyadd(a1: Any, a2: Any) -> Tensor:
-    """The sum of two polynomials; coefficients of the highest power come first."""
+    """Sum of two polynomials; coefficients of the highest power come first."""
 def polyder(p: Any, m: int = 1) -> Tensor:
-    """The derivative of a polynomial, `m` times."""
+    """`m`-th derivative of a polynomial."""
 def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
-    """The integral of a polynomial, `m` times, with the constants `k`."""
+    """`m`-th integral of a polynomial, with integration constants `k`."""
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """The product of two polynomials."""
+    """Product of two polynomials."""
 def polysub(a1: Any, a2: Any) -> Tensor:
-    """The difference of two polynomials."""
+    """Difference of two polynomials."""
 def polyval(p: Any, x: Any) -> Tensor:
-    """The value of a polynomial at each element."""
+    """Value of a polynomial at each element."""
 def promote_types(type1: Any, type2: Any) -> DType:
-    """The type that holds the values of two others."""
+    """Smallest dtype that holds the values of two dtypes."""
 def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest less the smallest element along axes."""
+    """Peak-to-peak range along axes: maximum minus minimum."""
 def rand(*shape: Any, dtype: Any = ...) -> Tensor:
-    """Numbers drawn evenly from 0 to 1."""
+    """Samples from the uniform distribution over [0, 1)."""
 def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = ...) -> Tensor:
-    """Whole numbers drawn evenly from `minval` to before `maxval`; with one number, from 0 to before that."""
+    """Random integers in [minval, maxval); one number is the upper limit, and the lower one is 0."""
 def randn(*shape: Any, dtype: Any = ...) -> Tensor:
-    """Numbers drawn from the standard normal distribution."""
+    """Samples from the standard normal distribution."""
 def ravel(x: Any) -> Tensor:
-    """All elements along one axis."""
+    """Flatten all axes into one."""
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = 'clip', order: str = 'C') -> Tensor:
-    """For places along each axis, their place in flat order; places outside are clipped, or wrap round."""
+    """Flat indices of coordinates; coordinates out of range are clipped or wrapped."""
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
-    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    """Repeat each element along an axis, or of the flattened tensor. `repeats` is one number or one per element."""
 def reshape(x: Any, new_shape: Any) -> Tensor:
-    """The same elements in another shape; one length may be -1."""
+    """Reshape the tensor; one length may be -1 and is inferred."""
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The type in which tensors, numbers and types meet."""
+    """Promoted dtype of tensors, numbers and dtypes."""
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
-    """The elements moved along axes; what leaves at one end comes in at the other."""
+    """Roll the elements along axes; elements shifted beyond the end reappear at the start."""
 def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
-    """An axis moved back to before `start`."""
+    """Move an axis back to before `start`."""
 def rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
-    """A plane of axes turned by 90 degrees, `k` times."""
+    """Rotate a plane of two axes by 90 degrees, `k` times."""
 def searchsorted(a: Any, v: Any, side: str = 'left', sorter: Any = None) -> Tensor:
-    """Where values belong in a sorted vector."""
+    """Insertion indices of values into a sorted vector."""
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
-    """The element of the first choice whose condition holds, else `default`."""
+    """For each element, the first choice whose condition is true, else `default`."""
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """The different elements of the first that are not in the second, sorted."""
+    """Sorted unique elements of the first operand that are not in the second."""
 def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, or the length of an axis."""
+    """Number of elements, or the length of an axis."""
 def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Equal parts along an axis, or parts that begin at the given places."""
+    """Split along an axis into equal parts, or before each of the given indices."""
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """The tensor without the axes of length 1, or without those of them that are named."""
+    """Remove all axes of length 1, or those named."""
 def stack(arrays: Any, axis: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
+    """Stack tensors along a new axis."""
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along axes."""
+    """Standard deviation along axes."""
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
-    """The sum along axes; bool and integers are added up in int64."""
+    """Sum along axes; bools and integers are summed in int64."""
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged."""
+    """Swap two axes."""
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = 'clip') -> Tensor:
-    """The elements at places along an axis, or of all; places outside are clipped, or wrap round."""
+    """Elements by index along an axis, or of the flattened tensor; indices out of range are clipped or wrapped."""
 def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
-    """The elements at places along an axis, which differ for each line of it."""
+    """Elements by index along an axis, with separate indices for each line."""
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
-    """The sum of products over axes: so many of the last and first, or those that are named."""
+    """Tensor contraction over axes: a number of last and first axes, or the named ones."""
 def tile(a: Any, reps: Any) -> Tensor:
-    """The tensor repeated as a whole, so many times along each axis."""
+    """Repeat the whole tensor a number of times along each axis."""
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal of two axes."""
+    """Sum of a diagonal of two axes."""
 def transpose(a: Any, axes: Any = None) -> Tensor:
-    """The axes in another order, or reversed."""
+    """Permute the axes, or reverse them."""
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
-    """The area under a curve, made of trapezoids."""
+    """Integral by the trapezoidal rule."""
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = ...) -> Tensor:
     """Ones on and below a diagonal, zeros above."""
 def tril(m: Any, k: int = 0) -> Tensor:
-    """The lower triangle of matrices, zeros above; a vector is each row."""
+    """Lower triangle of matrices; the other elements are zero. A vector is used as each row."""
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> Any:
-    """Rows and columns of the places in the lower triangle of an n x m matrix."""
+    """Row and column indices of the lower triangle of an n x m matrix."""
 def tril_indices_from(arr: Tensor, k: int = 0) -> Any:
-    """Rows and columns of the places in the lower triangle of a matrix."""
+    """Row and column indices of the lower triangle of a matrix."""
 def triu(m: Any, k: int = 0) -> Tensor:
-    """The upper triangle of matrices, zeros below; a vector is each row."""
+    """Upper triangle of matrices; the other elements are zero. A vector is used as each row."""
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> Any:
-    """Rows and columns of the places in the upper triangle of an n x m matrix."""
+    """Row and column indices of the upper triangle of an n x m matrix."""
 def triu_indices_from(arr: Tensor, k: int = 0) -> Any:
-    """Rows and columns of the places in the upper triangle of a matrix."""
+    """Row and column indices of the upper triangle of a matrix."""
 def unique(x: Any, return_inverse: bool = False) -> Any:
-    """The different elements in the order of their first place; with `return_inverse` also where each went."""
+    """Unique elements in order of first appearance; with `return_inverse` also the index of each input element among them."""
 def unravel_index(indices: Any, shape: Any, order: str = 'C') -> Any:
-    """For places in flat order, their place along each axis; places outside are clipped."""
+    """Coordinates of flat indices; indices out of range are clipped."""
 def unwrap(p: Any, discont: float = ..., axis: int = -1) -> Tensor:
-    """Angles along an axis without jumps of more than half a turn."""
+    """Unwrap angles along an axis: jumps greater than pi are removed by adding multiples of 2 pi."""
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector's elements, a row each."""
+    """Vandermonde matrix: the powers of each element of a vector."""
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along axes."""
+    """Variance along axes."""
 def vsplit(x: Any, indices_or_sections: Any) -> Any:
-    """Parts along the first axis."""
+    """Split along the first axis."""
 def vstack(tup: Any) -> Tensor:
-    """Tensors one below the other; a vector is a row."""
+    """Concatenate tensors along the first axis; vectors are rows."""
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where the condition holds, else `y`; with neither, the places where it holds."""
+    """`x` where the condition is true, else `y`; without both, the coordinates where it is true."""
 def zeros(shape: Any, dtype: Any = ...) -> Tensor:
-    """A tensor of zeros."""
+    """Tensor of zeros."""
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None) -> Tensor:
-    """Zeros in the shape and type of a value, unless others are given."""
+    """Tensor of zeros with the shape and dtype of a value by default."""
 max = amax
 min = amin
 

@@ -1682,33 +1682,33 @@ class Zeta(Primitive):
     def __init__(self) -> None: ...
     def __call__(self, input: Tensor, other: Tensor) -> Tensor: ...
 def abs(input: Tensor) -> Tensor:
-    """Absolute value of each element; of a complex one its length."""
+    """Absolute value of each element, also of complex ones."""
 def accumulate_n(x: Any) -> Tensor:
-    """The sum of several tensors."""
+    """Sum of several tensors."""
 def acos(input: Tensor) -> Tensor:
     """Inverse cosine of each element."""
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element."""
 def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
-    """Means of as many equal parts of the last axis as wanted."""
+    """Adaptive average pooling over the last axis; `output_size` divides its length."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
+    """Adaptive average pooling over the last two axes; None keeps the length of an axis."""
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last three axes as wanted; None leaves an axis as it is."""
+    """Adaptive average pooling over the last three axes; None keeps the length of an axis."""
 def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
-    """Maxima of as many equal parts of the last axis as wanted."""
+    """Adaptive max pooling over the last axis; `output_size` divides its length."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last two axes, optionally with indices."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last three axes, optionally with indices."""
 def add(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Sum of two tensors, element by element."""
+    """Sum of two tensors."""
 def add_layer_norm(x1: Tensor, x2: Tensor, gamma: Tensor, beta: Tensor, epsilon: float = 1e-05, additional_output: bool = False) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`layer_norm` of a sum over the last axis, its mean, 1 / its standard deviation, and the sum."""
+    """`layer_norm` of a sum over the last axis, its mean, its inverse standard deviation, and the sum."""
 def add_rms_norm(x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor, Tensor]:
-    """`rms_norm` of a sum, and the sum as third result."""
+    """`rms_norm` of a sum, with the sum as third result."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the sum of the products of two stacks of matrices."""
+    """beta * input + alpha * sum of (batch1[i] @ batch2[i])."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any = 1) -> Tensor:
@@ -1718,1115 +1718,1115 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
 def addn(x: Any) -> Tensor:
-    """The sum of several tensors."""
+    """Sum of several tensors."""
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * x + alpha * the outer product of two vectors."""
+    """beta * x + alpha * outer product of two vectors."""
 def adjoint(x: Tensor) -> Tensor:
-    """Matrices with their axes exchanged and their elements conjugated."""
+    """Conjugate transpose of matrices."""
 def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """The grid that an affine map makes of the places of a tensor of the shape `size`."""
+    """Sampling grid of an affine transform for a tensor of the shape `size`."""
 def all(*args: Any, **kwargs: Any) -> Tensor:
-    """Whether all elements along axes are not zero."""
+    """Whether all elements along axes are nonzero."""
 def amax(input: Tensor, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Tensor:
-    """The largest element along axes."""
+    """Maximum along axes."""
 def amin(input: Tensor, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Tensor:
-    """The smallest element along axes."""
+    """Minimum along axes."""
 def aminmax(input: Tensor, *, axis: int | None = 0, keepdims: bool = False) -> Any:
-    """The smallest and the largest elements along an axis, or of all."""
+    """Minimum and maximum along an axis, or of all elements."""
 def angle(input: Tensor) -> Tensor:
-    """The angle in the complex plane: 0 or pi for real numbers."""
+    """Argument of complex numbers: 0 or pi for real numbers."""
 def any(*args: Any, **kwargs: Any) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
-    """Whether two elements differ by less than a tolerance."""
+    """Whether elements differ by less than `tolerance`."""
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
-    """Numbers from `start` to before `end`; with one number, from 0 to before that."""
+    """Evenly spaced values in [start, end) with step `step`; one number is the end, and the start is 0."""
 def arcsin(x: Tensor) -> Tensor:
     """Inverse sine of each element."""
 def argmax(*args: Any, **kwargs: Any) -> Tensor:
-    """The place of the largest element along an axis, or among all."""
+    """Index of the maximum along an axis, or of the flattened tensor."""
 def argmin(*args: Any, **kwargs: Any) -> Tensor:
-    """The place of the smallest element along an axis, or among all."""
+    """Index of the minimum along an axis, or of the flattened tensor."""
 def argsort(*args: Any, **kwargs: Any) -> Tensor:
-    """The places of the elements along an axis, in the order of the elements."""
+    """Indices that sort the elements along an axis."""
 def argwhere(input: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
+    """Coordinates of the nonzero elements, one row each."""
 def asin(input: Tensor) -> Tensor:
     """Inverse sine of each element."""
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine of each element."""
 def assign(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Write a value of the same shape into a Parameter or Tensor, which is also what is returned."""
+    """Assign a value of the same shape to a Parameter or Tensor in place, and return it."""
 def assign_add(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Add a value of the same shape to a Parameter or Tensor, in place."""
+    """Add a value of the same shape to a Parameter or Tensor in place."""
 def assign_sub(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Subtract a value of the same shape from a Parameter or Tensor, in place."""
+    """Subtract a value of the same shape from a Parameter or Tensor in place."""
 def atan(input: Tensor) -> Tensor:
     """Inverse tangent of each element."""
 def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The angle of the point (other, input)."""
+    """Angle of the point (other, input) in radians, in the right quadrant."""
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element."""
 def atleast_1d(inputs: Any) -> Any:
-    """The tensor, or each of several, with one axis at least."""
+    """View of the tensor, or of each of several, with at least one axis."""
 def atleast_2d(inputs: Any) -> Any:
-    """The tensor, or each of several, with two axes at least."""
+    """View of the tensor, or of each of several, with at least two axes."""
 def atleast_3d(inputs: Any) -> Any:
-    """The tensor, or each of several, with three axes at least."""
+    """View of the tensor, or of each of several, with at least three axes."""
 def avg_pool1d(input_x: Tensor, kernel_size: int = 1, stride: int = 1, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-    """The mean of each window of (N, C, L)."""
+    """Average pooling of (N, C, L)."""
 def avg_pool2d(input_x: Tensor, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int = 0) -> Tensor:
-    """The mean of each window of (N, C, H, W)."""
+    """Average pooling of (N, C, H, W)."""
 def avg_pool3d(input_x: Tensor, kernel_size: Any = 1, stride: Any = 1, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int = 0) -> Tensor:
-    """The mean of each window of (N, C, D, H, W)."""
+    """Average pooling of (N, C, D, H, W)."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the products of two stacks of matrices."""
+    """beta * input + alpha * (batch1 @ batch2), per batch entry."""
 def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the products of two stacks of matrices."""
+    """beta * input + alpha * (batch1 @ batch2), per batch entry."""
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """A window that rises and falls in straight lines."""
+    """Bartlett window: triangular."""
 def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
-    """Per row of the batch, the sums of products along one axis of each."""
+    """Per batch entry, contraction of one axis of each operand."""
 def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor, bias: Tensor, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """Each channel with mean 0 and variance 1, then scaled and shifted."""
+    """Batch normalization: each channel gets mean 0 and variance 1, then scale and shift. In training the statistics of the batch are used, and the running ones are updated in place with `momentum`."""
 def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
-    """Parts of the batch spread over blocks of the last axes, which are cropped then."""
+    """Rearrange the batch axis into blocks of the last axes, then crop these."""
 def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
-    """1 with the chance p, else 0, in the shape and type of a tensor."""
+    """Bernoulli samples with probability `p`, in the shape and dtype of a tensor."""
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with 1, with the chance p, and 0."""
+    """Fill the tensor with Bernoulli samples of probability `p`, in place."""
 def bessel_i0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0."""
 def bessel_i0e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0, times e to the power of -|x|."""
+    """Exponentially scaled modified Bessel function of the first kind, order 0: times exp(-|x|)."""
 def bessel_i1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 1."""
+    """Modified Bessel function of the first kind, order 1."""
 def bessel_i1e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 1, times e to the power of -|x|."""
+    """Exponentially scaled modified Bessel function of the first kind, order 1: times exp(-|x|)."""
 def bessel_j0(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind, order 0."""
+    """Bessel function of the first kind, order 0."""
 def bessel_j1(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind, order 1."""
+    """Bessel function of the first kind, order 1."""
 def bessel_k0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 0."""
+    """Modified Bessel function of the second kind, order 0."""
 def bessel_k0e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 0, times e to the power of x."""
+    """Exponentially scaled modified Bessel function of the second kind, order 0: times exp(x)."""
 def bessel_k1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 1."""
+    """Modified Bessel function of the second kind, order 1."""
 def bessel_k1e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 1, times e to the power of x."""
+    """Exponentially scaled modified Bessel function of the second kind, order 1: times exp(x)."""
 def bessel_y0(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind, order 0."""
+    """Bessel function of the second kind, order 0."""
 def bessel_y1(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind, order 1."""
+    """Bessel function of the second kind, order 1."""
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
-    """A value per channel added, along axis 1."""
+    """Add a bias per channel along axis 1."""
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1 @ weight[k] @ input2 for each output k, plus a bias."""
+    """Bilinear map: input1 @ weight[k] @ input2 for each output k, plus a bias."""
 def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The cross entropy of probabilities `logits` with probabilities `labels`."""
+    """Binary cross entropy of probabilities `logits` with probabilities `labels`."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits with target probabilities."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on occurs, or the sum of its weights."""
+    """Number of occurrences of each non-negative integer, or the sum of its weights."""
 def bitwise_and(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that both have."""
+    """Bitwise AND of two tensors."""
 def bitwise_left_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved left."""
+    """Bitwise left shift."""
 def bitwise_or(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that one at least has."""
+    """Bitwise OR of two tensors."""
 def bitwise_right_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved right; the sign stays."""
+    """Arithmetic right shift: the sign is kept."""
 def bitwise_xor(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that exactly one has."""
+    """Bitwise XOR of two tensors."""
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """Blackman's window: 0.42 - 0.5 cos + 0.08 cos of the double."""
+    """Blackman window: 0.42 - 0.5 cos(x) + 0.08 cos(2 x)."""
 def block_diag(*inputs: Tensor) -> Tensor:
-    """The matrices along the diagonal of one large matrix; vectors are rows."""
+    """Block-diagonal matrix of several matrices; vectors are rows."""
 def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices."""
+    """Batch matrix product."""
 def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: float = 0.016) -> Tensor:
-    """Anchors moved by what `bounding_box_encode` gives, held within (height, width)."""
+    """Boxes from anchors and the deltas of `bounding_box_encode`, clipped to (height, width)."""
 def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)) -> Tensor:
-    """How far and by what factor each anchor must move to become its true box."""
+    """Offsets and log scale factors that map each anchor to its ground-truth box."""
 def broadcast_to(input: Tensor, shape: Any) -> Tensor:
-    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
+    """Broadcast the tensor to `shape`: new axes and axes of length 1 are repeated; -1 keeps a length."""
 def bucketize(input: Tensor, boundaries: Any, *, right: bool = False) -> Tensor:
-    """The number of the interval between boundaries that each element lies in."""
+    """Index of the bucket between boundaries that contains each element."""
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """Every choice of one element from each vector, a row each."""
+    """Cartesian product of vectors: one combination per row."""
 def cast(input: Tensor | float, dtype: Any) -> Tensor:
-    """The elements in another type; a number becomes a 0-d tensor."""
+    """Cast the elements to `dtype`; a number becomes a 0-d tensor."""
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The distance of each row of one matrix to each of another."""
+    """Pairwise p-norm distances between the rows of two matrices."""
 def ceil(input: Tensor) -> Tensor:
-    """The smallest whole number not below each element."""
+    """Smallest integer not less than each element."""
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """CELU: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
-    """The channels of groups interleaved."""
+    """Interleave the channels of groups."""
 def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
-    """Whether each box lies inside a picture of (height, width) times a ratio."""
+    """Whether each box lies inside an image of (height, width) times a ratio."""
 def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None) -> Any:
-    """So many random places where a mask holds, and which of them are there at all."""
+    """Random coordinates where a mask is true, and the mask of valid ones."""
 def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The triangular factors of symmetric positive matrices."""
+    """Cholesky factor of symmetric positive-definite matrices."""
 def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The inverses of matrices whose triangular factors are given."""
+    """Inverse of matrices given by their Cholesky factors."""
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solutions of equations A x = input, where `input2` is the triangular factor of A."""
+    """Solution of A x = input, where `input2` is the Cholesky factor of A."""
 def chunk(*args: Any, **kwargs: Any) -> Any:
-    """At most so many parts of equal size along an axis; the last may be smaller."""
+    """Split along an axis into at most `chunks` parts of equal size; the last may be smaller."""
 def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """Each element, held between `min` and `max`; either may be left out."""
+    """Clamp each element to [min, max]; either limit may be omitted. At a limit the whole gradient goes to the element."""
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """The tensor itself is held between two limits."""
+    """Clamp each element to [min, max], in place."""
 def clip_by_global_norm(x: list[Tensor] | tuple[Tensor, ...], clip_norm: Any = 1.0, use_norm: None = None) -> Any:
-    """Tensors scaled so that the norm of all together is at most `clip_norm`."""
+    """Scale tensors so that their global norm is at most `clip_norm`."""
 def clip_by_norm(x: Tensor | list[Tensor] | tuple[Tensor, ...], max_norm: float | int, norm_type: float | int = 2.0, error_if_nonfinite: bool = False) -> Any:
-    """Tensors scaled so that the norm of all together, of any order, is at most `max_norm`."""
+    """Scale tensors so that their joint norm, of any order, is at most `max_norm`."""
 def clip_by_value(x: Any, clip_value_min: Tensor | float | None = None, clip_value_max: Tensor | float | None = None) -> Any:
-    """Each element, held between two values; either may be left out. Several tensors at once come in a list."""
+    """Clip each element to a range; either limit may be omitted. Accepts a list of tensors."""
 def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The elements in order, those of one place added up. The coordinates of an element are a column."""
+    """Sort the elements and sum duplicates. The coordinates of an element are a column."""
 def col2im(input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
+    """Combine sliding windows [batch, channels, window, windows] into images; overlapping values are summed."""
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one beside the other; a vector is a column."""
+    """Concatenate tensors along the second axis; vectors are columns."""
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Every choice of `r` elements of a vector, a row each, in order."""
+    """Combinations of `r` elements of a vector, one per row, in order."""
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an existing axis."""
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """How much a matrix amplifies errors: its norm times that of its inverse."""
+    """Condition number of a matrix: its norm times the norm of its inverse."""
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; real numbers as they are."""
+    """Complex conjugate; real tensors are returned unchanged."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, pad_mode: str = 'valid', padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over one axis of (N, C, L)."""
+    """1-D convolution of (N, C, L)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, pad_mode: str = 'valid', padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over two axes of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
+    """2-D convolution of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, pad_mode: str = 'valid', padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over three axes of (N, C, D, H, W)."""
+    """3-D convolution of (N, C, D, H, W)."""
 def conv3d_transpose(inputs: Tensor, weight: Tensor, pad_mode: str = 'valid', padding: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1, output_padding: Any = 0) -> Tensor:
-    """The transpose of a convolution over three axes."""
+    """3-D transposed convolution."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
-    """The transpose of a convolution over two axes."""
+    """2-D transposed convolution."""
 def coo2csr(row_indices: Tensor, height: int) -> Tensor:
-    """Where each of `height` rows begins, and the last ends, of the (sorted) row of each element."""
+    """Row pointers of `height` rows, with the end of the last, from the sorted row index of each element."""
 def copysign(x: Tensor, other: Tensor | float) -> Tensor:
-    """The size of the first with the sign of the second."""
+    """Magnitude of the first operand with the sign of the second."""
 def cos(input: Tensor) -> Tensor:
     """Cosine of each element, in radians."""
 def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine of each element."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = 'mean') -> Tensor:
-    """1 - the cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
-    """The cosine of the angle between vectors along an axis."""
+    """Cosine similarity of vectors along an axis."""
 def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = ...) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of rows."""
+    """Covariance matrix of the rows."""
 def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size: Any, method: str = 'bilinear', extrapolation_value: float = 0.0) -> Tensor:
-    """Boxes (y1, x1, y2, x2), in shares of the picture, of pictures (N, H, W, C), in one size."""
+    """Crop boxes (y1, x1, y2, x2), in relative coordinates, from images (N, H, W, C), and resize them to one size."""
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vectors that stand on both, along an axis of length 3: the first such axis where none is named."""
+    """Cross product along an axis of length 3; by default the first such axis."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
-    """The cross entropy between logits and class numbers, or probabilities of classes."""
+    """Cross entropy between logits and class indices or class probabilities."""
 def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
-    """The row of each of `nnz` elements, of where each row begins."""
+    """Row index of each of `nnz` elements, from the row pointers."""
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any) -> Tensor:
-    """The values of a dense tensor at the places of a CSR tensor."""
+    """Values of a dense tensor at the coordinates of a CSR tensor."""
 def ctc_greedy_decoder(inputs: Tensor, sequence_length: Tensor, merge_repeated: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The best class at each time, without blanks (the last class) and, if wanted, repetitions: places (batch, position), classes, the dense shape, and minus the sum of the best scores."""
+    """CTC greedy decoding: the best class at each time, without blanks (the last class) and optionally without repetitions. Returns indices (batch, position), classes, the dense shape, and minus the sum of the best scores."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> tuple[Tensor, Tensor]:
-    """The loss of sequences of classes under log-probabilities (time, batch, classes), and the logarithms of the forward variables."""
+    """CTC loss under log-probabilities (time, batch, classes), and the logarithms of the forward variables."""
 def cummax(input: Tensor, axis: int) -> Any:
-    """The largest element so far along an axis, and where it was."""
+    """Cumulative maximum along an axis, and its indices."""
 def cummin(input: Tensor, axis: int) -> Any:
-    """The smallest element so far along an axis, and where it was."""
+    """Cumulative minimum along an axis, and its indices."""
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The product of each element along an axis with all before it."""
+    """Cumulative product along an axis."""
 def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
-    """The sum of each element along an axis with all before it."""
+    """Cumulative sum along an axis."""
 def deepcopy(input_x: Tensor) -> Tensor:
-    """A tensor with memory of its own."""
+    """Copy of the tensor with separate memory."""
 def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Tensor, kernel_size: Any, strides: Any, padding: Any, bias: Tensor | None = None, dilations: Any = (1, 1, 1, 1), groups: int = 1, deformable_groups: int = 1, modulated: bool = True) -> Tensor:
-    """A convolution over two axes whose windows are bent by offsets."""
+    """Deformable 2-D convolution: window elements are sampled at offset positions."""
 def deg2rad(x: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
 def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
 def det(input: Tensor) -> Tensor:
-    """The determinants of matrices."""
+    """Determinant of matrices."""
 def diag(input: Tensor) -> Tensor:
-    """A tensor with the elements on its diagonal; it has each axis of the input twice."""
+    """Tensor with the input on its diagonal; it has each axis of the input twice."""
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last axis as the diagonal of two."""
+    """Matrices with the last axis of the input as their diagonals."""
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements on a diagonal."""
+    """Matrix with the flattened input on a diagonal."""
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a new last axis."""
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy with a diagonal replaced."""
+    """Copy of the tensor with a diagonal replaced."""
 def diff(x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
 def digamma(input: Tensor) -> Tensor:
-    """The slope of the logarithm of the gamma function."""
+    """Digamma function: the derivative of the logarithm of the gamma function."""
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of the difference of two tensors."""
+    """p-norm of the difference of two tensors."""
 def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """Quotient; `rounding_mode` "floor" or "trunc" makes it whole, and keeps integers."""
+    """Quotient; `rounding_mode` "floor" or "trunc" rounds it and keeps integers."""
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products along the last axis of the first and the last but one of the second."""
+    """Sum of products over the last axis of the first operand and the second-to-last axis of the second."""
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
-    """Elements set to 0 with probability `p`, the others divided by 1 - p; the input itself when not training."""
+    """Dropout: elements are zeroed with probability `p`, the others divided by 1 - p. Returns the input unless `training`."""
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p`."""
+    """Dropout of whole channels of (N, C, L) or (C, L) with probability `p`."""
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, H, W) set to 0 with probability `p`."""
+    """Dropout of whole channels of (N, C, H, W) with probability `p`."""
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, D, H, W) set to 0 with probability `p`."""
+    """Dropout of whole channels of (N, C, D, H, W) with probability `p`."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the third axis, as `tensor_split` makes them."""
+    """Split along the third axis, as `tensor_split` does."""
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one behind the other along the third axis."""
+    """Concatenate tensors along the third axis."""
 def dtype(x: Tensor) -> DType:
-    """The element type."""
+    """Data type of the elements."""
 def dyn_shape(input_x: Tensor) -> Tensor:
-    """The length of each axis, as a tensor."""
+    """Shape of the tensor, as an int64 tensor."""
 def eig(A: Tensor) -> Any:
-    """The eigenvalues and eigenvectors of matrices, as complex numbers."""
+    """Complex eigenvalues and eigenvectors."""
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of matrices, as complex numbers."""
+    """Complex eigenvalues."""
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products that an equation in letters names: ``"ij,jk->ik"`` is the product of matrices."""
+    """Einstein summation: ``"ij,jk->ik"`` is the matrix product."""
 def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
-    """Each element, or `alpha * (exp(x) - 1)` where it is below 0; MindSpore knows only `alpha=1.0`."""
+    """ELU: `alpha * (exp(x) - 1)` for negative elements. MindSpore supports only `alpha=1.0`."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False) -> Tensor:
-    """The rows of `weight` that `input` numbers; `max_norm` first shortens rows that are longer, in place."""
+    """Embedding: rows of `weight` by index. With `max_norm`, rows with a larger norm are scaled down in place first."""
 def eps(x: Tensor) -> Tensor:
-    """The distance from 1 to the next number of the type, in the shape of a tensor."""
+    """Machine epsilon of the dtype, in the shape of the tensor."""
 def equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements are equal."""
+    """Elementwise equality."""
 def erf(input: Tensor) -> Tensor:
     """Error function of each element."""
 def erfc(input: Tensor) -> Tensor:
-    """One less the error function of each element."""
+    """Complementary error function of each element."""
 def erfinv(input: Tensor) -> Tensor:
     """Inverse error function of each element."""
 def erfinv_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its inverse error function."""
+    """Inverse error function of each element, in place."""
 def exp(input: Tensor) -> Tensor:
-    """e to the power of each element."""
+    """Exponential of each element."""
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element."""
 def expand(input_x: Tensor, size: Any) -> Tensor:
-    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
+    """Broadcast the tensor to `shape`: new axes and axes of length 1 are repeated; -1 keeps a length."""
 def expand_as(*args: Any, **kwargs: Any) -> Tensor:
-    """The tensor in the shape of another: axes of length 1 and new ones repeat their elements."""
+    """Broadcast the tensor to the shape of another tensor."""
 def expand_dims(input_x: Tensor, axis: Any) -> Tensor:
-    """The tensor with a new axis of length 1."""
+    """Insert an axis of length 1."""
 def expm1(input: Tensor) -> Tensor:
-    """e to the power of each element, less one, exact near 0."""
+    """Exponential of each element minus 1, accurate near 0."""
 def exponential_(input: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with numbers of an exponential distribution."""
+    """Fill the tensor with samples from an exponential distribution, in place."""
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
-    """Ones on the main diagonal, zeros elsewhere."""
+    """Identity matrix: ones on the main diagonal, zeros elsewhere."""
 def fast_gelu(x: Tensor) -> Tensor:
-    """GELU by the logistic function: x * sigmoid(1.702 * x)."""
+    """Fast GELU: x * sigmoid(1.702 * x)."""
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform along an axis."""
+    """Discrete Fourier transform over an axis."""
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform along two axes."""
+    """Two-dimensional discrete Fourier transform."""
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
-    """The frequencies of a transform of n elements, `d` apart."""
+    """Sample frequencies of a discrete Fourier transform of n elements with spacing `d`."""
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The transform along axes."""
+    """N-dimensional discrete Fourier transform."""
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The frequency 0 in the middle."""
+    """Shift the zero-frequency component to the center."""
 def fill(type: Any, shape: Any, value: Tensor | float) -> Tensor:
-    """A tensor of one value in a type."""
+    """Tensor of the given dtype and shape, filled with one value."""
 def fills(x: Tensor, value: Tensor | float) -> Tensor:
-    """One value in the shape and type of a tensor."""
+    """Tensor filled with one value, with the shape and dtype of `x`."""
 def flash_attention_score(query: Tensor, key: Tensor, value: Tensor, head_num: int, real_shift: Tensor | None = None, drop_mask: Tensor | None = None, padding_mask: Tensor | None = None, attn_mask: Tensor | None = None, prefix: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, keep_prob: float = 1.0, scalar_value: float = 1.0, pre_tokens: int = ..., next_tokens: int = ..., inner_precise: int = 0, input_layout: str = 'BSH', sparse_mode: int = 0) -> Tensor:
-    """Dropout(softmax(mask(scale * (query @ key + real_shift)))) @ value; a mask is true where nothing is seen."""
+    """dropout(softmax(mask(scale * (query @ key + real_shift)))) @ value; a mask is true where attention is blocked."""
 def flatten(input: Tensor, order: str = 'C', *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """Several axes as one; `order` "F" runs through the first axis first."""
+    """Flatten several axes into one; `order` "F" is column-major."""
 def flip(input: Tensor, dims: Any) -> Tensor:
-    """The elements in reversed order along axes."""
+    """Reverse the order of the elements along axes."""
 def fliplr(input: Tensor) -> Tensor:
-    """The elements in reversed order along the second axis."""
+    """Reverse the order of the elements along the second axis."""
 def flipud(input: Tensor) -> Tensor:
-    """The elements in reversed order along the first axis."""
+    """Reverse the order of the elements along the first axis."""
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """The power in float64."""
+    """Power in float64."""
 def floor(input: Tensor) -> Tensor:
-    """The largest whole number not above each element."""
+    """Largest integer not greater than each element."""
 def floor_div(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """Quotient, rounded down."""
+    """Quotient rounded down."""
 def floor_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Quotient, rounded down."""
+    """Quotient rounded down."""
 def floor_mod(x: Tensor | float, y: Tensor | float) -> Tensor:
     """Remainder with the sign of the divisor."""
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two; nan is passed over."""
+    """Elementwise maximum; NaN is ignored."""
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two; nan is passed over."""
+    """Elementwise minimum; NaN is ignored."""
 def fmod(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Remainder with the sign of the dividend."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
+    """Combine sliding windows [batch, channels * window, windows] into images; overlapping values are summed."""
 def frac(x: Tensor) -> Tensor:
-    """What is behind the point."""
+    """Fractional part of each element."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Any = False, _random_samples: Tensor | None = None) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 2)."""
+    """Fractional 2-D max pooling; window positions are sampled, or given by `_random_samples` of shape (N, C, 2)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Any = False, _random_samples: Tensor | None = None) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 3)."""
+    """Fractional 3-D max pooling; window positions are sampled, or given by `_random_samples` of shape (N, C, 3)."""
 def full(size: Any, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
-    """A tensor of one value: int64, for floating values float32 (MindSpore cuts them to int64), or `dtype`."""
+    """Tensor filled with one value: int64, float32 for floating values (MindSpore truncates them to int64), or `dtype`."""
 def full_like(input: Tensor, fill_value: Tensor | float, *, dtype: Any = None) -> Tensor:
-    """A tensor of one value in the shape of another, and in its type unless another is given."""
+    """Tensor filled with one value, with the shape of `input`, and its dtype by default."""
 def fused_infer_attention_score(query: Tensor, key: Any, value: Any, *, pse_shift: Tensor | None = None, atten_mask: Tensor | None = None, actual_seq_lengths: Any = None, actual_seq_lengths_kv: Any = None, dequant_scale1: Any = None, quant_scale1: Any = None, dequant_scale2: Any = None, quant_scale2: Any = None, quant_offset2: Any = None, antiquant_scale: Any = None, antiquant_offset: Any = None, key_antiquant_scale: Any = None, key_antiquant_offset: Any = None, value_antiquant_scale: Any = None, value_antiquant_offset: Any = None, block_table: Any = None, query_padding_size: Any = None, kv_padding_size: Any = None, key_shared_prefix: Any = None, value_shared_prefix: Any = None, actual_shared_prefix_len: Any = None, num_heads: int = 1, scale: float = 1.0, pre_tokens: int = ..., next_tokens: int = ..., input_layout: str = 'BSH', num_key_value_heads: int = 0, sparse_mode: int = 0, inner_precise: int = 1, block_size: int = 0, antiquant_mode: int = 0, key_antiquant_mode: int = 0, value_antiquant_mode: int = 0, softmax_lse_flag: bool = False) -> tuple[Tensor, Tensor]:
-    """Attention of prompts or of one new place, and with `softmax_lse_flag` the log of each place's sum (batch, heads, length, 1), else 0."""
+    """Attention of prompts or of one new position. With `softmax_lse_flag`, also the log-sum-exp of each position (batch, heads, length, 1), else 0."""
 def gamma(shape: Any, alpha: Tensor, beta: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of gamma distributions with these shapes and rates."""
+    """Samples from gamma distributions with the given shapes and rates."""
 def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: int = 0) -> Tensor:
-    """The slices of an axis that the indices name."""
+    """Gather slices of an axis by index."""
 def gather_d(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """One element along an axis for each index."""
+    """Gather one element along an axis per index."""
 def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """One element along an axis for each index."""
+    """Gather one element along an axis per index."""
 def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
-    """The elements or slices whose coordinates are the last axis of the indices."""
+    """Gather elements or slices by coordinates, which are the last axis of the indices."""
 def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
-    """The negative log-likelihood of `target` under normal distributions of mean `x` and variance `var`."""
+    """Negative log-likelihood of `target` under normal distributions with mean `x` and variance `var`."""
 def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest number that divides both."""
+    """Greatest common divisor."""
 def gelu(input: Tensor, approximate: str = 'none') -> Tensor:
-    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    """GELU: x times the standard normal distribution function at x; "tanh" is the approximation."""
 def geqrf(input: Tensor) -> Any:
-    """The packed form of a QR decomposition: reflectors below the diagonal, and their factors."""
+    """Packed QR decomposition: Householder reflectors below the diagonal, and their factors."""
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of a vector times each of another, as a matrix."""
+    """Outer product of two vectors."""
 def glu(x: Tensor, axis: int = -1) -> Tensor:
-    """The first half along an axis times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
 def greater(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is above the second."""
+    """Whether each element of the first operand is greater than that of the second."""
 def greater_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not below the second."""
+    """Whether each element of the first operand is greater than or equal to that of the second."""
 def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
-    """The input at the places of a grid, whose coordinates go from -1 to 1."""
+    """Sample the input at the positions of a grid with coordinates in [-1, 1]."""
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-    """Groups of channels with mean 0 and variance 1, then scaled and shifted."""
+    """Group normalization: groups of channels get mean 0 and variance 1, then scale and shift."""
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """A sample of a categorical distribution that a gradient passes through; `hard` makes it one-hot."""
+    """Differentiable sample of a categorical distribution; `hard` makes it one-hot."""
 def hamming_window(window_length: Any, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None) -> Tensor:
-    """Hamming's window: alpha - beta cos."""
+    """Hamming window: alpha - beta cos(x)."""
 def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """Von Hann's window: half of 1 - cos; float64 where no type is given."""
+    """Hann window: 0.5 (1 - cos(x)); float64 by default."""
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each element, or 0 where it lies within `lambd` of 0."""
+    """Hard shrinkage: elements with absolute value at most `lambd` become 0."""
 def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6."""
 def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6."""
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Each element, held between two numbers. At a limit half of the gradient is the element's, as in MindSpore."""
+    """Clamp each element to a range. At a limit the gradient is one half, as in MindSpore."""
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above it, and the second operand at 0."""
+    """Heaviside step function: 0 for negative elements, 1 for positive ones, and `values` at 0."""
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal that mirrors itself."""
+    """Discrete Fourier transform of a Hermitian-symmetric signal, given by half of it: real output."""
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal of two axes that mirrors itself."""
+    """Two-dimensional discrete Fourier transform of a Hermitian-symmetric signal: real output."""
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal that mirrors itself."""
+    """N-dimensional discrete Fourier transform of a Hermitian-symmetric signal: real output."""
 def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = 'mean') -> Tensor:
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    """Hinge embedding loss: the input where the target is 1, max(0, margin - input) where it is -1."""
 def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
-    """How many elements lie in each of so many equal intervals; of the whole range where min and max are 0."""
+    """Histogram with `bins` equal bins; over the range of the elements if `min` and `max` are 0."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the second axis, as `tensor_split` makes them."""
+    """Split along the second axis, as `tensor_split` does."""
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one after the other along the second axis, vectors along their only one."""
+    """Concatenate tensors along the second axis, vectors along the first."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0) -> Tensor:
-    """Half the squared difference, linear from `delta` on."""
+    """Huber loss: half the squared difference, linear from `delta` on."""
 def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Length of the hypotenuse over two sides."""
+    """Hypotenuse of a right triangle with the given legs."""
 def i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0."""
 def identity(x: Any) -> Any:
-    """The same tensor."""
+    """Return the tensor unchanged."""
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse transform along an axis."""
+    """Inverse discrete Fourier transform over an axis."""
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse transform along two axes."""
+    """Two-dimensional inverse discrete Fourier transform."""
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse transform along axes."""
+    """N-dimensional inverse discrete Fourier transform."""
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The frequency 0 at the start again."""
+    """Inverse of `fftshift`."""
 def igamma(input: Tensor, other: Tensor) -> Tensor:
-    """The lower incomplete gamma function, of 1 in all; it has a gradient for `other` only."""
+    """Regularized lower incomplete gamma function; it has a gradient for `other` only."""
 def igammac(input: Tensor, other: Tensor) -> Tensor:
-    """The upper incomplete gamma function, of 1 in all; it has a gradient for `other` only."""
+    """Regularized upper incomplete gamma function; it has a gradient for `other` only."""
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Half of the signal whose transform is real."""
+    """Inverse of `hfft`: half of the Hermitian-symmetric signal."""
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Half of the signal of two axes whose transform is real."""
+    """Inverse of `hfft2`: half of the Hermitian-symmetric signal."""
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Half of the signal whose transform is real."""
+    """Inverse of `hfftn`: half of the Hermitian-symmetric signal."""
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part; 0 for real numbers."""
+    """Imaginary part; 0 for real tensors."""
 def incre_flash_attention(query: Tensor, key: Any, value: Any, attn_mask: Tensor | None = None, actual_seq_lengths: Any = None, pse_shift: Tensor | None = None, dequant_scale1: Any = None, quant_scale1: Any = None, dequant_scale2: Any = None, quant_scale2: Any = None, quant_offset2: Any = None, antiquant_scale: Any = None, antiquant_offset: Any = None, block_table: Any = None, num_heads: int = 1, input_layout: str = 'BSH', scale_value: float = 1.0, num_key_value_heads: int = 0, block_size: int = 0, inner_precise: int = 1, kv_padding_size: Any = None) -> Tensor:
-    """Attention of one new place over keys and values so far."""
+    """Incremental attention: one new position over the keys and values so far."""
 def index_add(x: Tensor, indices: Tensor, y: Tensor, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Tensor:
-    """Slices of an axis are added to, in the tensor itself."""
+    """Add slices to an axis at the given indices, in place."""
 def index_fill(x: Tensor, axis: Any, index: Tensor, value: Any) -> Tensor:
-    """A copy with `value` in the slices of an axis that the indices name."""
+    """Copy of the tensor with `value` in the slices of an axis that `index` names."""
 def index_select(*args: Any, **kwargs: Any) -> Tensor:
-    """The slices of an axis that a vector of indices names."""
+    """Select slices of an axis by a vector of indices."""
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products along the last axes of both; with a single number, its product with each element."""
+    """Inner product over the last axes of both operands; with a scalar, elementwise product."""
 def inplace_add(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows added to."""
+    """Copy of the tensor with values added to rows."""
 def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-    """Slices of an axis are added to, in the tensor itself."""
+    """Add slices to an axis at the given indices, in place."""
 def inplace_sub(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows subtracted from."""
+    """Copy of the tensor with values subtracted from rows."""
 def inplace_update(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows replaced."""
+    """Copy of the tensor with rows replaced."""
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Tensor:
-    """The input in another size, or times a factor, by one of seven modes; factors work for every mode here."""
+    """Resize the input to a size, or by a factor, in one of seven modes. Factors work in every mode."""
 def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
-    """Per row, whether the element that `x2` names is among the k largest."""
+    """Whether the class `x2[i]` is among the `k` largest scores of row i."""
 def inv(x: Tensor) -> Tensor:
-    """One divided by each element; whole numbers stay whole."""
+    """Reciprocal of each element; integers stay integers."""
 def inverse(input: Tensor) -> Tensor:
-    """The inverses of matrices."""
+    """Inverse of matrices."""
 def invert(x: Tensor) -> Tensor:
-    """All bits turned."""
+    """Bitwise NOT of each element."""
 def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = 'iou') -> Tensor:
-    """The overlap of each true box (row) with each anchor (column): the share of their union, or with "iof" of the true box. Both ends of a box belong to it. As in MindSpore it has no gradient."""
+    """Intersection over union of each ground-truth box (row) and each anchor (column), or with "iof" over the ground-truth box. Both ends of a box belong to it. As in MindSpore it has no gradient."""
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along an axis."""
+    """Inverse of `rfft`: real output along an axis."""
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along two axes."""
+    """Inverse of `rfft2`: real output."""
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along axes."""
+    """Inverse of `rfftn`: real output."""
 def is_complex(input: Tensor) -> bool:
-    """Whether the element type is a complex one."""
+    """Whether the dtype is complex."""
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the element type is a floating one."""
+    """Whether the dtype is a floating-point type."""
 def is_nonzero(input: Tensor) -> Any:
-    """Whether the only element is not zero, as a Python value."""
+    """Whether the single element of a tensor is nonzero, as a Python bool."""
 def is_tensor(obj: Any) -> bool:
-    """Whether a value is a tensor."""
+    """Whether an object is a tensor."""
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether two elements differ by no more than atol + rtol * |other|."""
+    """Whether elements differ by at most atol + rtol * |other|."""
 def isconstant(x: Any) -> bool:
-    """Whether a value is known when a graph is made; here every value is."""
+    """Whether a value is known when a graph is compiled. In Millrace every value is."""
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is a finite number."""
+    """Whether each element is finite."""
 def isinf(input: Tensor) -> Tensor:
     """Whether each element is infinite."""
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is not a number."""
+    """Whether each element is NaN."""
 def isnan_ext(tensor: Tensor) -> Tensor:
-    """Whether an element is no number."""
+    """Whether each element is NaN."""
 def isneginf(input: Tensor) -> Tensor:
-    """Whether an element is infinite below 0."""
+    """Whether each element is negative infinity."""
 def isposinf(input: Tensor) -> Tensor:
-    """Whether an element is infinite above 0."""
+    """Whether each element is positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """Whether the imaginary part is 0."""
 def kaiser_window(window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None) -> Tensor:
-    """Kaiser's window, narrower the larger beta is; float64 where no type is given."""
+    """Kaiser window, narrower for larger `beta`; float64 by default."""
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = 'mean') -> Tensor:
-    """The divergence of Kullback and Leibler, from log-probabilities `logits` and probabilities `labels`."""
+    """Kullback-Leibler divergence of log-probabilities `logits` and probabilities `labels`."""
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Each element of the first times the whole second, as blocks."""
+    """Kronecker product."""
 def l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """The absolute difference."""
+    """L1 loss: absolute difference."""
 def laplace(shape: Any, mean: Tensor, lambda_param: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of Laplace distributions with these means and scales."""
+    """Samples from Laplace distributions with the given means and scales."""
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
-    """The last axes, of the shape given, with mean 0 and variance 1, then scaled and shifted."""
+    """Layer normalization over the last axes, of the given shape, with scale and shift."""
 def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least number that both divide."""
+    """Least common multiple."""
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
-    """The first times 2 to the power of the second."""
+    """The first operand times 2 to the power of the second."""
 def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
-    """Each element, or `alpha` times it where it is below 0."""
+    """Leaky ReLU: negative elements are multiplied by `alpha`."""
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """The way from the first to the second, by a share."""
+    """Linear interpolation between `input` and `end` by `weight`."""
 def less(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is below the second."""
+    """Whether each element of the first operand is less than that of the second."""
 def less_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not above the second."""
+    """Whether each element of the first operand is less than or equal to that of the second."""
 def lgamma(input: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
 def linspace(start: Tensor | float, end: Tensor | float, steps: Any) -> Tensor:
-    """Numbers at equal distances from `start` to `end`, both among them."""
+    """`steps` evenly spaced numbers from `start` to `end`, both included."""
 def log(input: Tensor) -> Tensor:
     """Natural logarithm of each element."""
 def log10(input: Tensor) -> Tensor:
-    """Logarithm of each element to the base 10."""
+    """Base-10 logarithm of each element."""
 def log1p(input: Tensor) -> Tensor:
-    """Natural logarithm of one plus each element, exact near 0."""
+    """Natural logarithm of 1 plus each element, accurate near 0."""
 def log2(input: Tensor) -> Tensor:
-    """Logarithm of each element to the base 2."""
+    """Base-2 logarithm of each element."""
 def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Logarithm of softmax, computed without overflow."""
 def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_sampled: int = 5, unique: bool = True, range_max: int = 5, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """Classes below `range_max`, the likelier the smaller, as words sorted by how common they are; how often each true class and each drawn class is expected."""
+    """Sample classes from [0, range_max) by a log-uniform distribution: small numbers are more likely, as for words sorted by frequency. Returns also the expected counts of each true class and each sampled class."""
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """The logarithm of the sum of two exponentials, without overflow."""
+    """Logarithm of the sum of two exponentials, without overflow."""
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """The logarithm of the sum of two exponentials, to the base of 2, without overflow."""
+    """Base-2 logarithm of the sum of two powers of 2, without overflow."""
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
-    """The logarithm of running sums of exponentials, without overflow."""
+    """Logarithm of the cumulative sum of exponentials, without overflow."""
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of determinants; nan where one is negative."""
+    """Logarithm of the determinant; NaN if it is negative."""
 def logical_and(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether both are not zero."""
+    """Logical AND of two tensors."""
 def logical_not(input: Tensor) -> Tensor:
-    """Whether each element is zero."""
+    """Logical NOT of each element."""
 def logical_or(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether one at least is not zero."""
+    """Logical OR of two tensors."""
 def logical_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether exactly one is not zero."""
+    """Logical XOR of two tensors."""
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)); with `eps`, elements are held between eps and 1 - eps first."""
+    """Logit, log(x / (1 - x)); with `eps`, elements are clamped to [eps, 1 - eps] first."""
 def logsigmoid(x: Tensor) -> Tensor:
-    """The logarithm of the logistic function."""
+    """Logarithm of the sigmoid function."""
 def logspace(start: Tensor | float, end: Tensor | float, steps: int, base: int = 10, *, dtype: Any = ...) -> Tensor:
-    """Numbers from base ** start to base ** end whose logarithms have equal distances."""
+    """`steps` numbers from base ** start to base ** end, evenly spaced on a logarithmic scale."""
 def logsumexp(*args: Any, **kwargs: Any) -> Tensor:
-    """The logarithm of the sum of e to the power of the elements along axes, without overflow."""
+    """Logarithm of the sum of exponentials along axes, without overflow."""
 def lp_pool1d(x: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False) -> Tensor:
-    """The norm of each window of (N, C, L): the root of the sum of powers."""
+    """Power-average pooling of (N, C, L): the root of the sum of powers of each window."""
 def lp_pool2d(x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The norm of each window of (N, C, H, W): the root of the sum of powers."""
+    """Power-average pooling of (N, C, H, W): the root of the sum of powers of each window."""
 def lrn(x: Tensor, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, norm_region: str = 'ACROSS_CHANNELS') -> Tensor:
-    """Each element divided by (bias + alpha * the squares of its neighbours among the channels) ** beta."""
+    """Local response normalization: x / (bias + alpha * squares of neighboring channels) ** beta."""
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
-    """The x for which input @ x comes nearest to A."""
+    """Least-squares solution of input @ x = A."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of equations A x = b, where A is given by its triangular factors and pivots."""
+    """Solution of A x = b, where A is given by its LU factorization and pivots."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """The permutation and the two triangular factors that a packed decomposition holds."""
+    """Permutation and triangular factors of a packed LU factorization."""
 def make_range(*args: Any) -> Any:
-    """The numbers of Python's range, as a tuple."""
+    """Integers of Python's range, as a tuple."""
 def make_tuple(*args: Any) -> Any:
-    """The arguments as a tuple."""
+    """Tuple of the arguments."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = 'mean') -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
 def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with `value` where the mask holds."""
+    """Copy of the tensor with `value` where `mask` is true."""
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in a row."""
+    """Elements where `mask` is true, as a vector."""
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product of matrices, of stacks of them, or of a matrix and a vector; stacks broadcast."""
+    """Matrix product of matrices, batches of matrices and vectors; batch axes are broadcast."""
 def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
-    """A band around the diagonal: so many diagonals below and above, all where negative; zeros elsewhere."""
+    """Band matrix: `lower` diagonals below and `upper` diagonals above the main one are kept (all if negative), other elements are zero."""
 def matrix_diag(x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, align: str = 'RIGHT_LEFT') -> Tensor:
-    """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
+    """Matrices with the given diagonals, one per row of `x`, and `padding_value` elsewhere."""
 def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = 'RIGHT_LEFT') -> Tensor:
-    """The diagonals k[0] to k[1] of matrices, a row each, the highest first; short ones are filled up with `padding_value` at the side that `align` says for those above and those below."""
+    """Diagonals k[0] to k[1] of matrices, one per row, the highest first. Short ones are padded with `padding_value`; `align` determines the side for superdiagonals and for subdiagonals."""
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponentials of matrices."""
+    """Matrix exponential."""
 def matrix_norm(A: Tensor, ord: Any = 'fro', axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of the matrices along two axes."""
+    """Norm of matrices along two axes."""
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Whole powers of matrices; negative ones of the inverse."""
+    """Integer power of matrices; negative powers are powers of the inverse."""
 def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = 'RIGHT_LEFT') -> Tensor:
-    """Matrices with some of their diagonals replaced, by a row of `diagonal` each."""
+    """Matrices with some diagonals replaced by the rows of `diagonal`."""
 def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """The solutions of equations matrix @ x = rhs."""
+    """Solution of matrix @ x = rhs."""
 def max(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """The largest elements along an axis, and their places."""
+    """Maximum along an axis, and its indices."""
 def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, return_indices: Any = False, ceil_mode: bool = False) -> Any:
-    """The maximum in each window of (N, C, H, W), and its place in the plane if wanted."""
+    """Max pooling of (N, C, H, W), optionally with the index of each maximum within the plane."""
 def max_pool3d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: Any = False) -> Any:
-    """The maximum in each window of (N, C, D, H, W), and its place if wanted."""
+    """Max pooling of (N, C, D, H, W), optionally with the index of each maximum."""
 def max_unpool1d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
-    """Each maximum of a pool over one axis at its place, 0 elsewhere."""
+    """Max unpooling over one axis: each maximum at its index, 0 elsewhere."""
 def max_unpool2d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    """Max unpooling over two axes: each maximum at its index, 0 elsewhere."""
 def max_unpool3d(x: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
+    """Max unpooling over three axes: each maximum at its index, 0 elsewhere."""
 def maximum(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The larger of two elements; NaN where either is."""
+    """Elementwise maximum; NaN if either operand is NaN."""
 def mean(*args: Any, **kwargs: Any) -> Tensor:
-    """The mean along axes, in the type of the input."""
+    """Mean along axes, in the dtype of the input."""
 def median(input: Tensor, axis: int = -1, keepdims: bool = False) -> Any:
-    """The middle element along an axis (the lower of two), and where it was."""
+    """Median along an axis (the lower of two middle elements), and its index."""
 def meshgrid(*inputs: Tensor, indexing: str = 'xy') -> Any:
-    """One grid per vector: its element for each place of the grid. "xy" has the second vector along the first axis."""
+    """Coordinate grids of several vectors. Indexing "xy" swaps the first two axes of the grids."""
 def min(input: Tensor, axis: int | None = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Any:
-    """The smallest elements along an axis, and their places."""
+    """Minimum along an axis, and its indices."""
 def minimum(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The smaller of two elements; NaN where either is."""
+    """Elementwise minimum; NaN if either operand is NaN."""
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
-    """A margin that mirrors the tensor: "REFLECT" leaves out the element at the border, "SYMMETRIC" repeats it."""
+    """Pad with the reflected tensor: "REFLECT" omits the border element, "SYMMETRIC" repeats it."""
 def mish(x: Tensor) -> Tensor:
     """x * tanh(softplus(x))."""
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
+    """Matrix product of two matrices."""
 def moe_token_permute(tokens: Tensor, indices: Tensor, num_out_tokens: int | None = None, padded_mode: bool = False) -> tuple[Tensor, Tensor]:
-    """The tokens sorted by their experts, each once per expert, and where each of them went."""
+    """Tokens sorted by expert, once per selected expert, and the position of each in the output."""
 def moe_token_unpermute(permuted_tokens: Tensor, sorted_indices: Tensor, probs: Tensor | None = None, padded_mode: bool = False, restore_shape: Any = None) -> Tensor:
-    """Back to the order before `moe_token_permute`; with the share of each expert, their sum per token. What was cut off counts as 0."""
+    """Restore the order before `moe_token_permute`; with the weight of each expert, sum the copies of each token. Dropped tokens count as 0."""
 def move_to(input: Tensor, to: str = 'CPU', blocking: bool = True) -> Tensor:
-    """The tensor on another device: "CPU" or "GPU"."""
+    """Copy of the tensor on another device: "CPU" or "GPU"."""
 def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
-    """The tensor with some axes moved to other places; the rest keep their order."""
+    """Move axes to new positions; the other axes keep their order."""
 def mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """The squared difference."""
+    """Squared error."""
 def msort(input: Tensor) -> Tensor:
-    """The elements along the first axis in order."""
+    """Sort the elements along the first axis."""
 def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Product of two tensors, element by element."""
+    """Product of two tensors."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: int = 1, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The mean over classes of max(0, margin - score of the true class + score) ** p."""
+    """Multi-margin loss: the mean over classes of max(0, margin - score of the true class + score) ** p."""
 def multi_scale_deformable_attn_function(value: Tensor, shape: Tensor, offset: Tensor, locations: Tensor, weight: Tensor) -> Tensor:
-    """The values of several maps at some places each, weighed: (batch, places of all maps, heads, width) with the maps' (height, width) and beginnings; locations (batch, queries, heads, maps, points, 2) from 0 to 1, weights likewise."""
+    """Multi-scale deformable attention: weighted sum of feature-map values at sampled locations."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """Margins between the scores of the classes that `target` lists, up to the first -1, and of all others."""
+    """Multi-label margin loss between the scores of the classes in `target`, up to the first -1, and of all others."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The mean over classes of the cross entropy of logits with 0 or 1."""
+    """Multi-label soft margin loss: the mean over classes of the cross entropy of logits with 0 or 1."""
 def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
 def multinomial_with_replacement(x: Tensor, seed: Any, offset: Any, numsamples: int, replacement: bool = False) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
 def mv(mat: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Product of a matrix and a vector."""
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of p dimensions."""
+    """Logarithm of the multivariate gamma function of dimension `p`."""
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Numbers in the place of nan and infinities: 0 and the ends of the type's range, or what is given."""
+    """Replace NaN and infinities: by 0 and the limits of the dtype, or by the given values."""
 def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean along axes, nan left out."""
+    """Mean along axes, ignoring NaN."""
 def nanmedian(input: Tensor, axis: int = -1, keepdims: bool = False) -> Any:
-    """The middle element along an axis, nan left out, and where it was."""
+    """Median along an axis, ignoring NaN, and its index."""
 def nanquantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The value below which a share of the elements lies, nan left out."""
+    """Quantiles along an axis, ignoring NaN."""
 def nansum(*args: Any, **kwargs: Any) -> Tensor:
-    """The sum along axes, nan left out."""
+    """Sum along axes, ignoring NaN."""
 def narrow(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
-    """The part of an axis from `start` on."""
+    """Slice of `length` elements of an axis from `start`."""
 def neg(input: Tensor) -> Tensor:
-    """Each element with the other sign."""
+    """Negative of each element."""
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number that the type holds, in the direction of the second."""
+    """Next representable number from the first operand towards the second."""
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of the elements that are not zero, a row each; or one tensor per axis."""
+    """Coordinates of the nonzero elements, one row each; with `as_tuple`, one tensor per axis."""
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of vectors along one axis or of matrices along two; all elements as one vector where neither is said."""
+    """Vector norm along one axis or matrix norm along two; without axes, the norm of all elements as one vector."""
 def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Tensor:
-    """Numbers from normal distributions with these means and deviations."""
+    """Samples from normal distributions with the given means and standard deviations."""
 def normal_(input: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with normal numbers."""
+    """Fill the tensor with samples from a normal distribution, in place."""
 def not_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements differ."""
+    """Elementwise inequality."""
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Number of elements."""
 def one_hot(indices: Tensor, depth: Any, on_value: Tensor | float = 1, off_value: Tensor | float = 0, axis: int = -1) -> Tensor:
-    """A new axis of length `depth`: `on_value` at the place that an index names, `off_value` elsewhere. An index outside names no place."""
+    """One-hot encoding: a new axis of length `depth` with `on_value` at each index and `off_value` elsewhere. An index out of range has no `on_value`."""
 def ones(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ones, float32 unless a type is given."""
+    """Tensor of ones, float32 by default."""
 def ones_like(input: Tensor, *, dtype: Any = None) -> Tensor:
-    """Ones in the shape of a tensor, and in its type unless another is given."""
+    """Tensor of ones with the shape of `input`, and its dtype by default."""
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """The first columns of the product of reflectors."""
+    """First columns of the product of Householder reflectors."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of reflectors with a matrix, from the left or the right, transposed or not."""
+    """Product of Householder reflectors with a matrix, from the left or the right, optionally transposed."""
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of a vector times each of another, as a matrix."""
+    """Outer product of two vectors."""
 def pad(input_x: Tensor, padding: Any, mode: str = 'constant', value: Any = None) -> Tensor:
-    """A margin around the last axes: widths before and after, the last axis first. `mode` says what is in it: "constant", "reflect", "replicate" or "circular"; a negative width cuts."""
+    """Pad the last axes. `padding` holds the widths before and after, the last axis first; a negative width crops. `mode` is "constant", "reflect", "replicate" or "circular"."""
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
-    """The last axis, which has length 1, made longer with zeros."""
+    """Pad the last axis, of length 1, with zeros to `pad_dim_size`."""
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of each pair of rows."""
+    """p-norm distance of each pair of rows."""
 def permute(input: Tensor, axis: Any) -> Tensor:
-    """The tensor with its axes in another order."""
+    """Permute the axes."""
 def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
-    """The pseudo-inverses of matrices; singular values below the tolerance count as zero."""
+    """Pseudo-inverse of matrices; singular values below the tolerance count as zero."""
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Groups of channels spread over space: channels become r * r fewer, height and width r times longer."""
+    """Rearrange channels into space: r * r fewer channels, height and width times r."""
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Blocks of space gathered in channels: what `pixel_shuffle` does, undone."""
+    """Rearrange blocks of space into channels: the inverse of `pixel_shuffle`."""
 def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers of lengths and angles."""
+    """Complex numbers from absolute value and angle."""
 def polygamma(n: Tensor, input: Tensor) -> Tensor:
-    """The n-th slope of the digamma function; n is a tensor and may differ from element to element."""
+    """n-th derivative of the digamma function; `n` is a tensor and may differ per element."""
 def population_count(input_x: Tensor) -> Tensor:
-    """How many bits of each element are set."""
+    """Number of set bits of each element."""
 def positive(input: Tensor) -> Tensor:
-    """The elements as they are."""
+    """The tensor, unchanged."""
 def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """Each element of the first to the power of that of the second."""
+    """Elements of the first operand to the power of those of the second."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Each element, or `weight` times it where it is below 0; one weight per channel, or one for all."""
+    """PReLU: negative elements are multiplied by `weight`, one per channel or one for all."""
 def prod(*args: Any, **kwargs: Any) -> Tensor:
-    """The product along axes; bool and integers are multiplied in int64."""
+    """Product along axes; bools and integers are multiplied in int64."""
 def prompt_flash_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, actual_seq_lengths: Any = None, actual_seq_lengths_kv: Any = None, pse_shift: Tensor | None = None, deq_scale1: Any = None, quant_scale1: Any = None, deq_scale2: Any = None, quant_scale2: Any = None, quant_offset2: Any = None, num_heads: int = 1, scale_value: float = 1.0, pre_tokens: int = ..., next_tokens: int = 0, input_layout: str = 'BSH', num_key_value_heads: int = 0, sparse_mode: int = 0, inner_precise: int = 1) -> Tensor:
-    """Attention over whole prompts. A mask is true where nothing is seen; without one all is, in the modes 0 and 1."""
+    """Attention over whole prompts. A mask is true where attention is blocked; without a mask nothing is blocked in modes 0 and 1."""
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Elements of the flattened tensor written, or added to, in the tensor itself."""
+    """Write or add elements of the flattened tensor in place."""
 def qr(input: Tensor, mode: str = 'reduced') -> Any:
-    """The orthogonal and the upper triangular factor of matrices."""
+    """QR decomposition: the orthogonal and the upper triangular factor."""
 def quantile(input: Tensor, q: Any, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The value below which a share of the elements lies."""
+    """Quantiles along an axis."""
 def rad2deg(x: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
-    """Numbers between 0 and 1."""
+    """Samples from the uniform distribution over [0, 1)."""
 def rand_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Numbers between 0 and 1, in the shape of a tensor."""
+    """Samples from the uniform distribution over [0, 1), in the shape of a tensor."""
 def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Whole numbers from `low` on, below `high`."""
+    """Random integers in [low, high)."""
 def randint_like(input: Tensor, low: int, high: int, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Whole numbers from `low` on, below `high`, in the shape of a tensor."""
+    """Random integers in [low, high), in the shape of a tensor."""
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
-    """Numbers with mean 0 and deviation 1."""
+    """Samples from the standard normal distribution."""
 def randn_like(input: Tensor, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Numbers with mean 0 and deviation 1, in the shape of a tensor."""
+    """Samples from the standard normal distribution, in the shape of a tensor."""
 def random_(input: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with whole numbers."""
+    """Fill the tensor with random integers, in place."""
 def random_categorical(logits: Tensor, num_sample: int, seed: Any = 0, dtype: Any = ...) -> Tensor:
-    """Per row, numbers of classes drawn with the chances that the logits say."""
+    """Class indices per row, sampled from the categorical distribution of the logits."""
 def random_gamma(shape: Any, alpha: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of gamma distributions with these shapes."""
+    """Samples from gamma distributions with the given shapes."""
 def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = ...) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = ...) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
+    """Random permutation of the integers in [0, n)."""
 def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Tensor:
-    """Numbers from `start` to before `end`; more than `maxlen` of them are an error."""
+    """Evenly spaced values in [start, end). More than `maxlen` of them are an error."""
 def rank(input_x: Tensor) -> int:
-    """The number of axes."""
+    """Number of axes (rank)."""
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
+    """Flatten all axes into one."""
 def real(input: Tensor) -> Tensor:
-    """The real part; real numbers as they are."""
+    """Real part; real tensors are returned unchanged."""
 def reciprocal(input: Tensor) -> Tensor:
-    """One divided by each element."""
+    """Reciprocal of each element."""
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, or 0 where it is below; `inplace` writes the result into `input`."""
+    """ReLU: max(x, 0); `inplace` writes the result into `input`."""
 def relu6(x: Tensor) -> Tensor:
-    """Each element, held between 0 and 6."""
+    """ReLU6: each element clamped to [0, 6]."""
 def remainder(input: Tensor | float, other: Tensor | float) -> Tensor:
     """Remainder with the sign of the divisor."""
 def renorm(input: Tensor, p: int, axis: int, maxnorm: float) -> Tensor:
-    """Slices of an axis whose norm is above `maxnorm`, scaled down to it."""
+    """Scale slices of an axis whose norm is above `maxnorm` down to that norm."""
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
-    """Each element along an axis, `rep` times."""
+    """Repeat each element `rep` times along an axis."""
 def repeat_interleave(*args: Any, **kwargs: Any) -> Tensor:
-    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
+    """Repeat each element along an axis, or of the flattened tensor. `repeats` is one number or one per element."""
 def reshape(input: Tensor, shape: Any) -> Tensor:
-    """The same elements in another shape; one length may be -1, which is what is left."""
+    """Reshape the tensor; one length may be -1 and is inferred."""
 def reverse(x: Tensor, axis: Any) -> Tensor:
-    """The elements in reversed order along axes."""
+    """Reverse the order of the elements along axes."""
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
-    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
+    """Reverse the first `seq_lengths[i]` elements of entry i of the batch."""
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of real numbers along an axis, without the half that mirrors the other."""
+    """Discrete Fourier transform of real input along an axis, without the redundant half."""
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform of real numbers along two axes, without the half that mirrors the other."""
+    """Two-dimensional discrete Fourier transform of real input, without the redundant half."""
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
-    """The frequencies of a transform of n real elements, `d` apart."""
+    """Sample frequencies of `rfft` of n elements with spacing `d`."""
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The transform of real numbers along axes, without the half that mirrors the other."""
+    """N-dimensional discrete Fourier transform of real input, without the redundant half."""
 def ring_attention_update(prev_attn_out: Tensor, prev_softmax_max: Tensor, prev_softmax_sum: Tensor, cur_attn_out: Tensor, cur_softmax_max: Tensor, cur_softmax_sum: Tensor, actual_seq_qlen: Any = None, layout: str = 'SBH') -> tuple[Tensor, Tensor, Tensor]:
-    """Two results of attention over different keys joined into that over both, with their largest scores and sums of exponentials (batch, heads, length, 8)."""
+    """Merge two attention results over different keys into the result over both, with the largest scores and sums of exponentials (batch, heads, length, 8)."""
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-06) -> tuple[Tensor, Tensor]:
-    """The last axes, as many as `gamma` has, divided by their root mean square and scaled; and 1 / that root."""
+    """RMS normalization over the last axes, as many as `gamma` has, with scale; and the inverse root mean square."""
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The elements moved along axes; what leaves at one end comes in at the other. Without axes, as if flat."""
+    """Roll the elements along axes; elements shifted beyond the end reappear at the start. Without axes, the flattened tensor is rolled."""
 def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
-    """A plane of axes turned by 90 degrees, `k` times."""
+    """Rotate a plane of two axes by 90 degrees, `k` times."""
 def rotary_position_embedding(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0) -> Tensor:
-    """x * cos + turned(x) * sin, where the halves of the last axis are turned (mode 0) or neighbours (mode 1)."""
+    """Rotary position embedding: x * cos + rotate(x) * sin. Mode 0 rotates the halves of the last axis, mode 1 adjacent elements."""
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to the nearest whole number, halves to the even one."""
+    """Each element rounded to the nearest integer, halves to the even one."""
 def rrelu(input: Tensor, lower: float = ..., upper: float = ...) -> Tensor:
-    """Each element, or a random multiple of it, drawn between `lower` and `upper`, where it is below 0."""
+    """Randomized leaky ReLU: negative elements are multiplied by random numbers in [lower, upper)."""
 def rsqrt(input: Tensor) -> Tensor:
-    """One divided by the square root of each element."""
+    """Reciprocal of the square root of each element."""
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
-    """A number as Python's number of another type."""
+    """Convert a number to a Python number of another type."""
 def scalar_to_array(input_x: Any) -> Tensor:
-    """A number as a 0-d tensor of its own type."""
+    """Number as a 0-d tensor of its dtype."""
 def scalar_to_tensor(input_x: Any, dtype: Any = ...) -> Tensor:
-    """A number as a 0-d tensor, float32 unless a type is given."""
+    """Number as a 0-d tensor, float32 by default."""
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with one element along an axis per index written."""
+    """Copy of the tensor with one element along an axis per index written."""
 def scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are added to, in the tensor itself."""
+    """Add updates to rows in place."""
 def scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are divided, in the tensor itself."""
+    """Divide rows by updates in place."""
 def scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """The larger of old and new stays, per element of a row, in the tensor itself."""
+    """Take the elementwise maximum of rows and updates in place."""
 def scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """The smaller of old and new stays, per element of a row, in the tensor itself."""
+    """Take the elementwise minimum of rows and updates in place."""
 def scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are multiplied, in the tensor itself."""
+    """Multiply rows by updates in place."""
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
-    """Zeros, with updates added at the places that the indices name."""
+    """Tensor of zeros with updates added at the indexed coordinates."""
 def scatter_nd_add(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are added to, in the tensor itself; coordinates are the last axis of the indices."""
+    """Add updates in place at the coordinates in the last axis of the indices."""
 def scatter_nd_div(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are divided, in the tensor itself; coordinates are the last axis of the indices."""
+    """Divide by updates in place at the coordinates in the last axis of the indices."""
 def scatter_nd_max(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """The larger of old and new stays at each place, in the tensor itself."""
+    """Take the maximum of element and update in place at the coordinates in the last axis of the indices."""
 def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """The smaller of old and new stays at each place, in the tensor itself."""
+    """Take the minimum of element and update in place at the coordinates in the last axis of the indices."""
 def scatter_nd_mul(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are multiplied, in the tensor itself; coordinates are the last axis of the indices."""
+    """Multiply by updates in place at the coordinates in the last axis of the indices."""
 def scatter_nd_sub(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are subtracted from, in the tensor itself; coordinates are the last axis of the indices."""
+    """Subtract updates in place at the coordinates in the last axis of the indices."""
 def scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are replaced, in the tensor itself."""
+    """Replace rows by updates in place."""
 def searchsorted(sorted_sequence: Tensor, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None) -> Tensor:
-    """Where values would go in sorted rows."""
+    """Indices at which values are inserted into sorted rows."""
 def select(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
-    """`input` where the condition holds, else `other`."""
+    """Elements of `input` where `condition` is true, else of `other`."""
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
-    """A copy with one slice of an axis replaced."""
+    """Copy of the tensor with one slice of an axis replaced."""
 def selu(input_x: Tensor) -> Tensor:
-    """Each element scaled, exponential below 0, so that mean and variance stay; integers are rounded towards 0."""
+    """SELU: scaled ELU that keeps mean and variance; integers are rounded towards 0."""
 def sequence_mask(lengths: Tensor, maxlen: int | None = None) -> Tensor:
-    """Rows whose first elements are true, as many as `lengths` says; the row is as long as the longest, or `maxlen`."""
+    """Boolean mask whose rows are true in the first `lengths[i]` elements. A row has `maxlen` elements, by default the largest length."""
 def sgn(input: Tensor) -> Tensor:
-    """The sign of each element; of complex numbers, their direction."""
+    """Sign of each element; for complex numbers the number divided by its absolute value."""
 def shape(input_x: Tensor) -> Any:
-    """The length of each axis, as a tuple."""
+    """Shape of the tensor, as a tuple of ints."""
 def shape_mul(input_data: Any) -> int:
-    """The number of elements of a shape."""
+    """Number of elements of a shape."""
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The slices of the first axis in a random order."""
+    """Shuffle the slices of the first axis."""
 def sigmoid(input: Tensor) -> Tensor:
-    """The logistic function of each element."""
+    """Sigmoid (logistic) function of each element."""
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1 for each element, by its sign."""
+    """Sign of each element: -1, 0 or 1."""
 def signbit(input: Tensor) -> Tensor:
-    """Whether an element has a minus sign."""
+    """Whether the sign bit of each element is set."""
 def silu(input: Tensor) -> Tensor:
-    """Each element times its logistic function."""
+    """SiLU (swish): x * sigmoid(x)."""
 def sin(input: Tensor) -> Tensor:
     """Sine of each element, in radians."""
 def sinc(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """Normalized sinc function: sin(pi x) / (pi x), and 1 at 0."""
 def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine of each element."""
 def size(input_x: Tensor) -> int:
-    """The number of elements."""
+    """Number of elements."""
 def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:
-    """The part that begins at `begin` and is `size` long along each axis; -1 is all that is left."""
+    """Slice of `size` elements from `begin` along each axis; size -1 is everything that remains."""
 def slice_scatter(input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """A copy with a range of an axis replaced."""
+    """Copy of the tensor with a range of an axis replaced."""
 def slogdet(input: Tensor) -> Any:
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """Sign and logarithm of the absolute value of the determinant."""
 def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = 'none') -> Tensor:
-    """The absolute difference, squared below `beta`."""
+    """Smooth L1 loss: absolute difference, quadratic below `beta`."""
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor:
-    """log(1 + exp(-target * input))."""
+    """Soft margin loss: log(1 + exp(-target * input))."""
 def softmax(input: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis; computed in `dtype` where it is given."""
+    """Softmax along an axis, computed in `dtype` if it is given."""
 def softmin(x: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
     """Softmax of the negated elements."""
 def softplus(input: Tensor, beta: Any = 1, threshold: Any = 20) -> Tensor:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
 def softshrink(input: Tensor, lambd: float | int = 0.5) -> Tensor:
-    """Moves each element towards 0 by `lambd`."""
+    """Soft shrinkage: moves each element towards 0 by `lambd`."""
 def softsign(x: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
 def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> Any:
-    """The elements along an axis in order, and where each was."""
+    """Sort the elements along an axis; returns values and indices."""
 def space_to_batch_nd(input_x: Tensor, block_size: Any, paddings: Any) -> Tensor:
-    """The last axes cut into blocks after padding; each place in a block becomes a part of the batch."""
+    """Pad the last axes and rearrange blocks of them into the batch axis."""
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
-    """The means of groups of rows that the indices choose."""
+    """Mean of the selected rows of each segment."""
 def speed_fusion_attention(query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str, *, pse: Tensor | None = None, padding_mask: Any = None, atten_mask: Tensor | None = None, scale: float = 1.0, keep_prob: float = 1.0, pre_tokens: int = ..., next_tokens: int = ..., inner_precise: int = 0, prefix: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None, sparse_mode: int = 0, gen_mask_parallel: bool = True, sync: bool = False, pse_type: int = 1, q_start_idx: Any = None, kv_start_idx: Any = None) -> tuple[Any, ...]:
-    """Attention for training: the result, the largest score and the sum of exponentials of each place (eight times each, as Ascend lays them out), an empty tensor, and numbers that a dropout would be repeated from, which are 0 here."""
+    """Attention for training. Returns the output, the largest score and the sum of exponentials of each position (repeated eight times, as on Ascend), an empty tensor, and the seeds for repeating dropout, which are 0 here."""
 def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> Any:
-    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split along an axis into parts of one size (the last may be smaller) or of a list of sizes."""
 def sqrt(x: Tensor) -> Tensor:
     """Square root of each element."""
 def square(input: Tensor) -> Tensor:
-    """Each element times itself."""
+    """Square of each element."""
 def squeeze(input: Tensor, axis: Any = None) -> Tensor:
-    """The tensor without the axes of length 1, or without those of them that are named."""
+    """Remove all axes of length 1, or those named."""
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
+    """Stack tensors along a new axis."""
 def standard_laplace(shape: Any, seed: int | None = None) -> Tensor:
-    """Numbers of the Laplace distribution with mean 0 and scale 1."""
+    """Samples from the Laplace distribution with mean 0 and scale 1."""
 def standard_normal(shape: Any, seed: int | None = None) -> Tensor:
-    """Numbers with mean 0 and deviation 1."""
+    """Samples from the standard normal distribution."""
 def std(*args: Any, **kwargs: Any) -> Tensor:
-    """The standard deviation along axes; `ddof` is taken from the count that the squares are divided by."""
+    """Standard deviation along axes, with `ddof` delta degrees of freedom."""
 def std_mean(input: Tensor, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """The standard deviation and the mean along axes."""
+    """Standard deviation and mean along axes."""
 def stft(x: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None, center: bool = True, pad_mode: str = 'REFLECT', normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None) -> Tensor:
-    """The Fourier transform of each window of a signal, `hop_length` (n_fft / 4) apart. With `center` half a window of padding is put at both ends. Real signals give half of each transform and pairs of numbers, unless asked otherwise."""
+    """Short-time Fourier transform: the transform of windows `hop_length` (n_fft / 4) apart. With `center` half a window of padding is added at both ends. Real signals give half of each transform, as pairs of real numbers by default."""
 def stop_gradient(value: Any) -> Any:
-    """The value, a constant to gradients."""
+    """Return the value as a constant for differentiation."""
 def strided_slice(input_x: Tensor, begin: Any, end: Any, strides: Any, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> Tensor:
-    """``x[begin:end:strides]`` along each axis. Bit i of a mask says of entry i: its begin or end does not count, it stands for `...`, it is a new axis, or it is one index, whose axis goes."""
+    """``x[begin:end:strides]`` along each axis. Bit i of a mask refers to entry i: ignore its begin or end, expand it as `...`, insert a new axis, or take a single index and remove the axis."""
 def sub(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Difference of two tensors, element by element."""
+    """Difference of two tensors."""
 def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first less `alpha` times the second; truth values count as 0 and 1."""
+    """`input` minus `alpha` times `other`; bools count as 0 and 1."""
 def sum(*args: Any, **kwargs: Any) -> Tensor:
-    """The sum along axes; bool and integers are added up in int64."""
+    """Sum along axes; bools and integers are summed in int64."""
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """The singular values of matrices, largest first, with the vectors on the left and on the right."""
+    """Singular value decomposition: singular values, largest first, and the left and right singular vectors."""
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    """silu of the first half along an axis times the second half."""
+    """SwiGLU: silu of the first half along an axis times the second half."""
 def t(input: Tensor) -> Tensor:
-    """A matrix with its axes exchanged; tensors of other ranks as they are."""
+    """Transpose of a matrix; tensors of other ranks are returned unchanged."""
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements of the flattened tensor by their number."""
+    """Elements of the flattened tensor by index."""
 def tan(input: Tensor) -> Tensor:
     """Tangent of each element, in radians."""
 def tanh(input: Tensor) -> Tensor:
     """Hyperbolic tangent of each element."""
 def tanh_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its hyperbolic tangent."""
+    """Hyperbolic tangent of each element, in place."""
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Tanh shrinkage: x - tanh(x)."""
 def tensor_div(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """Quotient in the common type: that of integers is whole."""
+    """Quotient in the promoted dtype: integers give integers."""
 def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
-    """The sums of products along axes of both: so many of the last and first, or a pair of lists."""
+    """Tensor contraction over axes of both operands: a number of last and first axes, or a pair of lists."""
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with updates added at the places that the indices name."""
+    """Copy of the tensor with updates added at the indexed coordinates."""
 def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the places that the indices name divided."""
+    """Copy of the tensor divided by updates at the indexed coordinates."""
 def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = 'none') -> Tensor:
-    """A copy with one element along an axis per index written, or added to."""
+    """Copy of the tensor with one element along an axis per index written or added."""
 def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the larger of old and new at the places that the indices name."""
+    """Copy of the tensor with the maximum of element and update at the indexed coordinates."""
 def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the smaller of old and new at the places that the indices name."""
+    """Copy of the tensor with the minimum of element and update at the indexed coordinates."""
 def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the places that the indices name multiplied."""
+    """Copy of the tensor multiplied by updates at the indexed coordinates."""
 def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with updates subtracted at the places that the indices name."""
+    """Copy of the tensor with updates subtracted at the indexed coordinates."""
 def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
-    """A number of parts as equal as can be along an axis, or parts that begin at the given places."""
+    """Split along an axis into a number of nearly equal parts, or before each of the given indices."""
 def threshold(input: Tensor, thr: float, value: float) -> Tensor:
-    """Each element, or `value` where it is not above `thr`."""
+    """Threshold: elements not greater than `thr` become `value`."""
 def tile(*args: Any, **kwargs: Any) -> Tensor:
-    """The tensor repeated as a whole, so many times along each axis."""
+    """Repeat the whole tensor `dims[i]` times along axis i."""
 def top_k(input_x: Tensor, k: Any, sorted: bool = True) -> Any:
-    """The largest elements along the last axis, and where they were."""
+    """The `k` largest elements along the last axis, and their indices."""
 def topk(input: Tensor, k: Any, dim: int | None = None, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest (or smallest) elements along an axis, and where they were."""
+    """The `k` largest (or smallest) elements along an axis, and their indices."""
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """Sum of the diagonal of a matrix."""
 def transpose(input: Tensor, input_perm: Any) -> Tensor:
-    """The tensor with its axes in another order."""
+    """Permute the axes."""
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The area under points along an axis, by trapezoids."""
+    """Integral along an axis by the trapezoidal rule."""
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of matrices, zeros above."""
+    """Lower triangle of matrices; the other elements are zero."""
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = ...) -> Tensor:
-    """Rows and columns of the places in the lower triangle of a matrix."""
+    """Row and column indices of the lower triangle of a matrix."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: int = 2, eps: float = 1e-06, swap: bool = False, reduction: str = 'mean') -> Tensor:
-    """max(0, distance to the positive - distance to the negative + margin)."""
+    """Triplet margin loss: max(0, distance to the positive - distance to the negative + margin)."""
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of matrices, zeros below."""
+    """Upper triangle of matrices; the other elements are zero."""
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = ...) -> Tensor:
-    """Rows and columns of the places in the upper triangle of a matrix."""
+    """Row and column indices of the upper triangle of a matrix."""
 def true_divide(dividend: Tensor | float, divisor: Tensor | float) -> Tensor:
-    """Quotient."""
+    """Quotient of two tensors."""
 def trunc(input: Tensor) -> Tensor:
-    """Each element without its fraction."""
+    """Integer part of each element."""
 def truncate_div(x: Any, y: Any) -> Tensor:
-    """The quotient, cut towards 0."""
+    """Quotient truncated towards 0."""
 def truncate_mod(x: Any, y: Any) -> Tensor:
-    """What is left after a division that is cut towards 0: it has the sign of the first."""
+    """Remainder of the division truncated towards 0; it has the sign of the dividend."""
 def tuple_getitem(input: Any, index: int) -> Any:
-    """An element of a tuple or list."""
+    """Element of a tuple or list."""
 def tuple_len(input: Any) -> int:
-    """The length of a tuple or list."""
+    """Length of a tuple or list."""
 def tuple_reversed(input: Any) -> Any:
-    """A tuple in reversed order."""
+    """Tuple in reversed order."""
 def tuple_to_array(input_x: Any) -> Tensor:
-    """A tuple of numbers as a tensor: int32, or float32 where the first is a float."""
+    """Tuple of numbers as a tensor: int32, or float32 if the first is a float."""
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the type of another tensor."""
+    """Cast the elements to the dtype of another tensor."""
 def unbind(input: Tensor, dim: int = 0) -> Any:
-    """The slices along an axis, without it."""
+    """Tuple of the slices along an axis, without that axis."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images, as columns: [batch, channels * window, windows]."""
+    """Sliding windows of images as columns (im2col): [batch, channels * window, windows]."""
 def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = ...) -> Tensor:
-    """Numbers between two limits, the upper one left out."""
+    """Samples from the uniform distribution over [minval, maxval)."""
 def uniform_(input: Tensor, from_: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with numbers between two limits."""
+    """Fill the tensor with samples from a uniform distribution, in place."""
 def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0, remove_accidental_hits: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """Classes below `range_max`, each as likely as any other; how often each true class and each drawn class is expected. With `remove_accidental_hits` no true class is drawn."""
+    """Sample classes uniformly from [0, range_max); returns also the expected counts of each true class and each sampled class. With `remove_accidental_hits` no true class is sampled."""
 def unique(input: Tensor) -> Any:
-    """The different elements in the order of their first appearance, and the number of each element among them."""
+    """Unique elements in order of first appearance, and the index of each input element among them."""
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """Runs of equal elements as one element each; the number of its run for each element and the lengths, if asked."""
+    """Elements without consecutive duplicates; on request the index of the run of each input element and the run lengths."""
 def unique_with_pad(x: Tensor, pad_num: Any) -> Any:
-    """The different elements, filled up to the length of the input, and the number of each element among them."""
+    """Unique elements, padded to the length of the input, and the index of each input element among them."""
 def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The largest of each group, element by element; the least number there is for an empty one."""
+    """Elementwise maximum of the rows of each segment; the lowest value of the dtype for an empty segment."""
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The smallest of each group, element by element; the largest number there is for an empty one."""
+    """Elementwise minimum of the rows of each segment; the highest value of the dtype for an empty segment."""
 def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The products of the rows of each group."""
+    """Product of the rows of each segment."""
 def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The sums of the rows of each group."""
+    """Sum of the rows of each segment."""
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """The tensor with a new axis of length 1."""
+    """Insert an axis of length 1."""
 def unstack(input_x: Tensor, axis: int = 0) -> Any:
-    """The slices along an axis, without it."""
+    """Tuple of the slices along an axis, without that axis."""
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers of a vector's elements, from N - 1 down to 0, a row each."""
+    """Vandermonde matrix: the powers N - 1 to 0 of each element of a vector."""
 def var(*args: Any, **kwargs: Any) -> Tensor:
-    """The variance along axes; `ddof` is taken from the count that the squares are divided by."""
+    """Variance along axes, with `ddof` delta degrees of freedom."""
 def var_mean(input: Tensor, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
-    """The variance and the mean along axes."""
+    """Variance and mean along axes."""
 def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
-    """The sums of products along an axis, the first side conjugated."""
+    """Dot product of vectors along an axis; the first operand is conjugated."""
 def vector_norm(x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    """Norm of vectors along axes; by default of all elements as one vector."""
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the shape of another tensor."""
+    """Reshape the tensor to the shape of another."""
 def view_as_real(input: Tensor) -> Tensor:
     """Real and imaginary parts along a new last axis."""
 def vsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the first axis, as `tensor_split` makes them."""
+    """Split along the first axis, as `tensor_split` does."""
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
-    """Tensors one below the other; a vector is a row."""
+    """Concatenate tensors along the first axis; vectors are rows."""
 def where(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
-    """`input` where the condition holds, else `other`."""
+    """Elements of `input` where `condition` is true, else of `other`."""
 def xdivy(x: Any, y: Any) -> Tensor:
-    """The quotient, and 0 where the first is 0."""
+    """Quotient, and 0 where the dividend is 0."""
 def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The first times the logarithm of the second; 0 where the first is 0."""
+    """`input` times the logarithm of `other`, and 0 where `input` is 0."""
 def zero_(input: Tensor) -> Tensor:
-    """Write 0 into every element, in place."""
+    """Fill the tensor with zeros in place."""
 def zeros(size: Any, dtype: Any = None) -> Tensor:
-    """A tensor of zeros, float32 unless a type is given."""
+    """Tensor of zeros, float32 by default."""
 def zeros_like(input: Tensor, *, dtype: Any = None) -> Tensor:
-    """Zeros in the shape of a tensor, and in its type unless another is given."""
+    """Tensor of zeros with the shape of `input`, and its dtype by default."""
 def zeta(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of (k + other) to the power of -input over all k from 0 on; it has a gradient for `other` only."""
+    """Hurwitz zeta function: the sum of (k + other) ** -input over k >= 0; it has a gradient for `other` only."""
 FastGelu = FastGeLU
 Gelu = GeLU
 absolute = abs

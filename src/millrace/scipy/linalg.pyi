@@ -7,25 +7,25 @@ from millrace._src.core.values.tensor import Tensor
 
 
 def block_diag(*arrs: Tensor) -> Tensor:
-    """Matrices along the diagonal of one, zeros around them."""
+    """Block-diagonal matrix."""
 def cho_factor(a: Tensor, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The triangular factor of a symmetric positive matrix, and whether it is the lower one: for `cho_solve`."""
+    """Cholesky factor of a symmetric positive-definite matrix, and whether it is the lower one, for `cho_solve`."""
 def cho_solve(c_and_lower: Any, b: Tensor, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:
-    """The solution of A x = b, where A is given by what `cho_factor` made of it."""
+    """Solution of A x = b, where A is given by `cho_factor`."""
 def cholesky(a: Tensor, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
-    """The triangular factor of a symmetric positive matrix."""
+    """Cholesky factor of a symmetric positive-definite matrix."""
 def eigh(a: Tensor, b: Tensor | None = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, turbo: bool = True, eigvals: Any = None, type: int = 1, check_finite: bool = True) -> Any:
-    """The eigenvalues of a symmetric matrix, smallest first, and its eigenvectors."""
+    """Eigenvalues of a symmetric matrix, in ascending order, and its eigenvectors."""
 def inv(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
-    """The inverse of a matrix."""
+    """Inverse of a matrix."""
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, driver: Any = None) -> Any:
-    """The x for which A @ x comes nearest to B; with empty residues, the rank, and empty singular values."""
+    """Least-squares solution of A @ x = B; with empty residues, the rank, and empty singular values."""
 def lu(a: Tensor, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The permutation and the triangular factors of a matrix; with `permute_l` the first two multiplied."""
+    """LU factorization: permutation and triangular factors; with `permute_l` the product of the first two."""
 def lu_factor(a: Tensor, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Both triangular factors of a matrix in one, and the row that each row was exchanged with, counted from 0."""
+    """Packed LU factorization of a matrix, and its pivots, counted from 0."""
 def solve_triangular(a: Tensor, b: Tensor, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False, debug: Any = None, check_finite: bool = True) -> Tensor:
-    """The solution of a x = b with a triangular matrix; with `trans`, of its transpose or conjugate transpose."""
+    """Solution of a x = b with a triangular matrix; with `trans`, of its transpose or conjugate transpose."""
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cholesky", "eigh", "inv", "lstsq", "lu", "lu_factor",

@@ -98,8 +98,9 @@ class Store:
 
     def read(self, spec: OpSpec) -> dict[str, Any]:
         """What MindSpore makes of an operation's samples: case -> answer; with the digest of the samples."""
-        path = self.path(key(spec).partition(".")[0])
-        found = _read(path).get(spec.name, {}) if path.exists() else {}
+        family, _, name = key(spec).partition(".")
+        path = self.path(family)
+        found = _read(path).get(name, {}) if path.exists() else {}
         return {
             name: found[result["="]] if isinstance(result, dict) and "=" in result else result
             for name, result in found.items()

@@ -80,7 +80,7 @@ def test_data_that_ended_is_told_with_both_numbers(no_leaks):
     for _ in range(4):
         next(queue)
     with pytest.raises(
-        SinkEnded, match="the data ended after 4 batches, 4 of them used, and a step asked for more"
+        SinkEnded, match="the data ended after 4 batches, 4 of them used, and a step requested another batch"
     ):
         next(queue)
     queue.release()

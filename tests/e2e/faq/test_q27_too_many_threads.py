@@ -77,7 +77,7 @@ def test_with_room_for_some_it_goes_on_with_those() -> None:
     # a thread or two of the limit may be taken by libraries
     started = re.search(r"wanted 16 workers, started ([123]);", done.stderr)
     assert started, done.stderr
-    assert f"Going on with {started[1]}" in done.stderr
+    assert f"Continuing with {started[1]}" in done.stderr
 
 
 @root_only

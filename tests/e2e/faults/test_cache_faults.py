@@ -73,7 +73,7 @@ def _reads(arguments: tuple[Any, ...]) -> bool:
 
 @pytest.fixture
 def faults(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
-    monkeypatch.setattr(kept, "TRIALS", 1 << 30)
+    monkeypatch.setattr(kept, "TRIAL_CHUNKS", 1 << 30)
     made = Faults(monkeypatch)
     yield made
     made.disarm()

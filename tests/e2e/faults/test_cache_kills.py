@@ -19,7 +19,7 @@ from millrace._src.core import settings
 from millrace._src.core.errors import WorkerDiedError
 from millrace._src.data.cache import server_admin as admin
 from millrace._src.data.cache.in_process_server import stop_in_process_server
-from millrace._src.data.cache.server_paths import stale_parts
+from millrace._src.data.cache.server_paths import find_stale_files
 from tests.support.leaks import _family
 from tests.unit.data.cache.server_fixture import PATIENCE, Served, runtime_folder, serving, until
 
@@ -63,7 +63,7 @@ def starts_clean(server: Served) -> None:
     assert wrong_rows(pipeline(server.cache(), 20), 20) == 0
     server.stop()
     assert server.left() == []
-    assert stale_parts() == []
+    assert find_stale_files() == []
 
 
 # a server that dies ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_killed_while_idle(server: Served) -> None:
     session = server.session()
     assert wrong_rows(pipeline(server.cache(session), ROWS), ROWS) == 0
     server.kill()
-    assert [part.suffix for part in stale_parts()] == [".sock", ".json", ".lock"]
+    assert [part.suffix for part in find_stale_files()] == [".sock", ".json", ".lock"]
     with pytest.raises(RuntimeError, match="dataset-cache --start"):
         wrong_rows(pipeline(server.cache(session), ROWS), ROWS)
     starts_clean(server)

@@ -231,6 +231,6 @@ def test_watchdog_names_the_op_and_shows_where_it_stands(caplog: pytest.LogCaptu
         assert [int(row[0]) for row in data] == [1, 2, 3]
     finally:
         driver.log.removeFilter(watcher)
-    assert "nothing came out of" in caplog.text
+    assert "produced nothing for" in caplog.text
     assert "stuck" in caplog.text
     assert "free.wait(30)" in caplog.text

@@ -80,14 +80,14 @@ WRONG = {
         lambda: model().train(1, rows(IMAGES * np.nan), callbacks=train.LossMonitor()),
         ["step: 1", "smaller learning rate", "the batch"],
     ),
-    "forward": (lambda: Forward()(Tensor([1.0])), ["'construct' is not defined", "call that 'construct'"]),
+    "forward": (lambda: Forward()(Tensor([1.0])), ["'construct' is not defined", "rename it to 'construct'"]),
     "weights of PyTorch": (
         lambda: ms.load_checkpoint("net.pth"),
         ["'net.pth'", "train.load_torch(file, net)"],
     ),
     "the net for its parameters": (
         lambda: nn.Adam(nn.Dense(1, 1)),
-        ["the net itself", "net.trainable_params()"],
+        ["the network itself", "net.trainable_params()"],
     ),
     "the net for its weights": (
         lambda: ms.value_and_grad(ops.relu, None, nn.SequentialCell(nn.ReLU()))(Tensor([1.0])),

@@ -62,10 +62,10 @@ def test_start_and_stop(said, home: CacheHome):
     assert (status, err) == (0, "")
     process, limit, log = out.splitlines()
     assert re.fullmatch(r"the cache server runs as process \d+, port 50052", process)
-    assert re.fullmatch(r"rows take at most [\d.]+ GB of memory, then go to \S+", limit)
+    assert re.fullmatch(r"rows use at most [\d.]+ GB of memory, the rest goes to \S+", limit)
     assert log == f"log: {home.folder}/millrace/cache-50052.log"
     assert said("start") == (2, "", "millrace cache start: a cache server is running at port 50052 already\n")
-    assert said("stop") == (0, "the cache server at port 50052 has ended\n", "")
+    assert said("stop") == (0, "the cache server at port 50052 has stopped\n", "")
     wait_for_end(int(process.split()[6].rstrip(",")))
     assert said("stop") == (0, "no server was running at port 50052\n", "")
     assert home.files() == []
@@ -111,7 +111,7 @@ def test_status(said, home: CacheHome):
 
 def test_sessions(said, home: CacheHome):
     home.start()
-    assert said("sessions") == (0, "no sessions; make one with: millrace cache new\n", "")
+    assert said("sessions") == (0, "no sessions. Create one with: millrace cache new\n", "")
     status, made, _ = said("new")
     assert status == 0
     full, empty = int(made), int(said("new")[1])
@@ -125,7 +125,7 @@ def test_sessions(said, home: CacheHome):
     assert [str(empty), "empty"] in lines
     assert max(map(len, out.splitlines())) <= 80
     assert said("drop", str(full), str(empty)) == (
-        0, f"session {full} is gone\nsession {empty} is gone\n", ""
+        0, f"removed session {full}\nremoved session {empty}\n", ""
     )  # fmt: skip
     status, out, err = said("drop", str(full))
     assert (status, out) == (2, "")
@@ -135,9 +135,9 @@ def test_sessions(said, home: CacheHome):
 @pytest.mark.parametrize(("action", "status"), [("status", 1), ("sessions", 1), ("new", 2), ("drop 5", 2)])
 def test_without_a_server(said, home: CacheHome, action, status):
     name = action.split()[0]
-    way = "start one with: millrace cache start"
+    way = "Start one with: millrace cache start"
     assert said(*action.split()) == (
-        status, "", f"millrace cache {name}: no server is running at port 50052; {way}\n"
+        status, "", f"millrace cache {name}: no server is running at port 50052. {way}\n"
     )  # fmt: skip
     assert said(*action.split(), "--port", "50060")[2].endswith(f"{way} --port 50060\n")
 
@@ -291,8 +291,8 @@ def test_a_folder_with_too_long_a_name(home: CacheHome, said, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
     status, out, err = said("start")
     assert (status, out) == (2, "")
-    assert err.startswith("millrace cache start: the cache server ended at once: ")
-    assert err.endswith("AF_UNIX path too long; a shorter XDG_RUNTIME_DIR helps\n")
+    assert err.startswith("millrace cache start: the cache server exited immediately: ")
+    assert err.endswith("AF_UNIX path too long; use a shorter XDG_RUNTIME_DIR\n")
     assert [name for name in home.files() if not name.endswith(".log")] == [long.name]
 
 
@@ -339,7 +339,7 @@ def test_a_server_that_hangs_up(said, home: CacheHome, monkeypatch, capsys):
     monkeypatch.setattr(admin, "info", gone)
     status, _, err = said("status")
     assert status == 1
-    assert err.startswith("millrace cache status: the cache server is gone: it was stopped, or it died; ")
-    assert err.endswith("remove what is left with: millrace cache stop\n")
+    assert err.startswith("millrace cache status: the cache server is gone: it was stopped, or it died. ")
+    assert err.endswith("Remove its files with: millrace cache stop\n")
     assert cache_admin.main(["--server_info"]) == 1
     assert capsys.readouterr().err.splitlines()[1] == "the cache server is gone: it was stopped, or it died"

@@ -244,8 +244,8 @@ def test_a_setting_without_effect_says_so_once(name, caplog, monkeypatch):
     assert caplog.messages == []
     setter(changed)
     setter(changed)
-    assert [message.split("(said once)")[0] for message in caplog.messages] == [
-        caplog.messages[0].split("(said")[0]
+    assert [message.split("(logged once)")[0] for message in caplog.messages] == [
+        caplog.messages[0].split("(logged")[0]
     ]
     assert f"config.set_{name}({changed!r}) has no effect" in caplog.messages[0]
     assert "has no effect" in setter.__doc__

@@ -150,7 +150,8 @@ def test_a_part_that_hardly_worked_is_not_the_bottleneck() -> None:
         op("GeneratorDataset", kind="Read", busy=0.004, cpu=0.004, python=True, serial=True), workers=1
     )
     work = segment(
-        op("map(loop)", busy=1.95, cpu=1.9, python=True, processes=True, asked=2), kind="processes"
+        op("map(loop)", busy=1.95, cpu=1.9, python=True, processes=True, requested_workers=2),
+        kind="processes",
     )
     run = run_of(source, work, rows=600, process_cpu=0.06, idle=0.05)
     for cores in (2, 8):
@@ -210,14 +211,16 @@ def test_programs_on_cores_that_are_not_ours_do_not_count(
 
 
 def test_workers_that_were_asked_for_are_not_advised() -> None:
-    run = run_of(segment(op(busy=1.98, cpu=0.02, asked=16)), process_cpu=0.05, idle=1.9)
+    run = run_of(segment(op(busy=1.98, cpu=0.02, requested_workers=16)), process_cpu=0.05, idle=1.9)
     assert verdict_of(run).change is None
 
 
 def test_processes_that_were_asked_for_are_not_advised() -> None:
     """The map was to run in processes, and runs on threads: it does not pickle. Asking again changes nothing."""
     run = run_of(
-        segment(op(busy=1.9, cpu=0.95, python=True, processes=True, asked=4)), process_cpu=1.0, idle=3.0
+        segment(op(busy=1.9, cpu=0.95, python=True, processes=True, requested_workers=4)),
+        process_cpu=1.0,
+        idle=3.0,
     )
     verdict = verdict_of(run, cores=4)
     assert verdict.change is None or verdict.change.knob != "python_multiprocessing"

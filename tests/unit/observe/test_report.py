@@ -73,7 +73,7 @@ def test_a_long_run_of_many_workers_fits_too() -> None:
 
     class Past:
         budget = types.SimpleNamespace(used=0, peak=1 << 30, limit=1 << 34)
-        ledger, padding, closed = [0] * 1234, 7, True
+        failed_rows, padded_rows, closed = [0] * 1234, 7, True
 
     run: Any = Past()
     run.stats, run.plan = stats, plan

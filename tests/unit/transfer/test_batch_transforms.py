@@ -149,9 +149,9 @@ def test_explain_says_what_the_card_does() -> None:
     data = pictures().map([vision.AdjustContrast(0.5), vision.ToTensor()], "image", offload=True).batch(2)
     assert "Card" not in data.explain()
     shown = data.explain(device_target="GPU")
-    assert shown.splitlines()[0] == "Card(image: AdjustContrast, ToTensor)"
+    assert shown.splitlines()[0] == "GPU(image: AdjustContrast, ToTensor)"
     assert "AdjustContrast is not the host's bit for bit: 1 level of 255" in shown
-    assert "to the card: AdjustContrast+ToTensor" in shown
+    assert "to the GPU: AdjustContrast+ToTensor" in shown
 
 
 def test_device_takes_what_has_a_form() -> None:

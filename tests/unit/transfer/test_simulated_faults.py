@@ -51,7 +51,7 @@ def check_ended(side, seed, count=STEPS):
                 run.feed.take(timeout=60)
             verdict = run.feed.diagnosis()
             assert (verdict.situation, verdict.stage) == ("ended early", "the data")
-            assert f"{count} of them used, and a step asked for more" in verdict.evidence
+            assert f"{count} of them used, and a step requested another batch" in verdict.evidence
             return
         run.steps(stop)
         if side == "a row":

@@ -1,7 +1,7 @@
-"""``config``: one get/set pair per setting, each a row of a table.
+"""``config``: one get/set pair per setting, defined by a table.
 
-A setting is process-wide; a pipeline keeps the values it was started with. Rows say which field of
-:class:`~millrace._src.core.settings.Settings` they stand for, what the setter takes, and how it refuses.
+A setting is process-wide; a pipeline keeps the values that it was started with. A row of the table names the field of
+:class:`~millrace._src.core.settings.Settings`, the values that the setter accepts, and its error messages.
 """
 
 from __future__ import annotations
@@ -90,25 +90,25 @@ __all__ = [
 
 log = get_logger(__name__)
 
-# What MindSpore starts with, cut to the cores that there are.
+# MindSpore's default, limited to the available cores.
 DEFAULT_WORKERS = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class SettingSpec:
-    """One line of the table: a setting, its parameter, and what the setter does with a value."""
+    """One row of the table: a setting, its parameter, and what the setter does with a value."""
 
     name: str
     parameter: str
-    # Checks a value and returns what the field keeps.
+    # Checks a value and returns what is stored in the field.
     check: Check
     example: str
     text: str
-    # Turns what the field keeps into what the getter answers.
+    # Converts the stored value to the one that the getter returns.
     show: Check = lambda kept: kept
     field: str | None = None
     default: Any = inspect.Parameter.empty
-    # Why a value has no effect, for a setting that is only kept; said once, unless it asks for what is done anyway.
+    # Why a value has no effect, for a setting that is only stored; logged once, unless the value is `anyway`.
     unused: str = ""
     anyway: Any = False
     # Called with the value, once it is set.
@@ -120,7 +120,7 @@ class SettingSpec:
 
 
 def _define_setting(row: SettingSpec) -> tuple[Callable[..., None], Callable[[], Any]]:
-    """The two functions of a row, with a signature and a docstring of their own."""
+    """Create the setter and the getter of a row, each with its signature and docstring."""
     parameter = inspect.Parameter(row.parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=row.default)
     signature = inspect.Signature([parameter])
 
@@ -148,39 +148,39 @@ def _define_setting(row: SettingSpec) -> tuple[Callable[..., None], Callable[[],
 
 
 def _warn_unused(call: str, why: str) -> None:
-    """Once for each call: a setting that changes nothing must not be thought to."""
+    """Log once per call that a setting has no effect."""
     if call not in _warned_calls:
         _warned_calls.add(call)
-        log.warning("config.%s has no effect: %s (said once)", call, why)
+        log.warning("config.%s has no effect: %s (logged once)", call, why)
 
 
 _warned_calls: set[str] = set()
 
 _I32 = f"INT32_MAX({INT32_MAX})"
-_KEPT = "\nThe value is kept and returned, but has no effect"
+_KEPT = "\nThe value is stored and returned, but has no effect"
 
 # --- the table --------------------------------------------------------------------------------------------
 
 set_seed, get_seed = _define_setting(SettingSpec(
     "seed", "seed",
     checks.seed,
-    "7", "the seed of every random order and transform, and of Python's and numpy's own generators, for functions"
-         "\nthat draw from these; worker process number n has them seeded with seed + n. Better: a function with a"
-         "\nparameter ``rng`` is given a generator of its row."
-         "\nWithout a seed each run draws a fresh one, and the getter answers 5489; setting 5489 means the same.",
+    "7", "the seed of every random order and transform, and of the global generators of Python and numpy, for"
+         "\nfunctions that use these; worker process number n seeds them with seed + n. Better: a function with a"
+         "\nparameter ``rng`` receives a generator for its row."
+         "\nWithout a seed each run chooses a new one, and the getter returns 5489; setting 5489 means the same.",
     show=lambda kept: settings.DEFAULT_SEED if kept is None else kept, then=seed_globals,
 ))  # fmt: skip
 set_prefetch_size, get_prefetch_size = _define_setting(SettingSpec(
     "prefetch_size", "size",
     checks.integer("size isn't of type int.", 1, INT32_MAX,
                    f"size is not within the required range (0, {_I32}]."),
-    "4", "how many results each stage may hold ready; fewer take less memory.",
+    "4", "how many results each stage may prefetch; fewer take less memory.",
 ))  # fmt: skip
 set_num_parallel_workers, get_num_parallel_workers = _define_setting(SettingSpec(
     "num_parallel_workers", "num",
     checks.workers("num isn't of type int.", 1, INT32_MAX,
                    f"Number of parallel workers given is not within the required range (0, {_I32}]."),
-    "3", "how many workers an op has unless it says otherwise: 8, or the cores there are if fewer."
+    "3", "how many workers an op has by default: 8, or the number of available cores if that is smaller."
          "\nMore workers than cores are allowed.",
     show=lambda kept: min(DEFAULT_WORKERS, available_cores()) if kept is None else kept,
 ))  # fmt: skip
@@ -192,8 +192,9 @@ set_monitor_sampling_interval, get_monitor_sampling_interval = _define_setting(S
     "monitor_sampling_interval", "interval",
     checks.integer("interval isn't of type int.", 1, INT32_MAX,
                    f"Interval given is not within the required range (0, {_I32}]."),
-    "500", "how often, in milliseconds, ``monitor()`` looks at a running pipeline's counters, unless it is told itself."
-           "\nThe getter answers 1000 while nothing was set; the monitor then looks four times a second.",
+    "500", "how often, in milliseconds, ``monitor()`` reads the counters of a running pipeline, unless its argument"
+           "\n``interval`` is set. The getter returns 1000 while nothing is set; the monitor then reads four times a "
+           "second.",
     show=lambda kept: 1000 if kept is None else kept,
 ))  # fmt: skip
 set_callback_timeout, get_callback_timeout = _define_setting(SettingSpec(
@@ -209,35 +210,35 @@ set_auto_num_workers, get_auto_num_workers = _define_setting(SettingSpec(
 ))  # fmt: skip
 set_enable_shared_mem, get_enable_shared_mem = _define_setting(SettingSpec(
     "enable_shared_mem", "enable", checks.flag("enable must be of type bool."),
-    "False", "whether worker processes hand rows over through shared memory.",
-    unused="rows always travel through shared memory, and nothing of it is left behind", anyway=True,
+    "False", "whether worker processes transfer rows through shared memory.",
+    unused="rows always travel through shared memory, and it is always released", anyway=True,
 ))  # fmt: skip
 set_autotune_interval, get_autotune_interval = _define_setting(SettingSpec(
     "autotune_interval", "interval",
     checks.integer("interval must be of type int.", 0, INT32_MAX,
                    f"Interval given is not within the required range [0, {_I32}]."),
-    "30", "how many steps autotune measures before it decides. 0, the start value, lets it choose: as few as can be"
-          "\ntold from noise, 8 or more. (MindSpore's 0 waits for the end of each epoch.)",
+    "30", "how many steps autotune measures before it decides. 0, the default, lets it choose: the smallest number"
+          "\nthat noise does not hide, 8 or more. (MindSpore's 0 waits for the end of each epoch.)",
 ))  # fmt: skip
 set_auto_offload, get_auto_offload = _define_setting(SettingSpec(
     "auto_offload", "offload", checks.flag("offload must be a bool dtype"),
-    "True", "whether transforms at the end of a pipeline move to the GPU that its batches go to."
-            "\nTrue: those with a form for it that keep a row's size, those within a stated bound too. False: only "
-            "those that ask"
-            "\nthemselves (``map(offload=True)``, ``device(\"GPU\")``). As long as nothing is set the getter answers "
-            "False, as"
-            "\nMindSpore's does, and Normalize, Rescale, ToTensor, HWC2CHW, mirror images and casts move, which give "
-            "the same bits there.",
+    "True", "whether transforms at the end of a pipeline run on the GPU that its batches go to."
+            "\nTrue: all that have a GPU kernel and keep the size of a row, also those that are exact only within a "
+            "stated"
+            "\ntolerance. False: only those that request it (``map(offload=True)``, ``device(\"GPU\")``). While "
+            "nothing is set,"
+            "\nthe getter returns False, as in MindSpore, and Normalize, Rescale, ToTensor, HWC2CHW, flips and casts "
+            "run on the GPU, where they give the same bits.",
     show=bool,
 ))  # fmt: skip
 set_enable_watchdog, get_enable_watchdog = _define_setting(SettingSpec(
     "enable_watchdog", "enable", checks.flag("enable must be a boolean dtype."),
-    "False", "whether a pipeline in which nothing moves prints every worker's stack and names the op.",
+    "False", "whether a pipeline without progress prints the stack of every worker and names the op.",
 ))  # fmt: skip
 set_fast_recovery, get_fast_recovery = _define_setting(SettingSpec(
     "fast_recovery", "fast_recovery", checks.flag("fast_recovery must be a boolean dtype."),
     "False", "whether a pipeline that starts at a later step skips to it without running the steps before."
-             "\nBoth values do the same here: the start is exact, and what can be skipped unread is skipped unread.",
+             "\nBoth values do the same here: the start is exact, and rows are skipped without reading where possible.",
 ))  # fmt: skip
 set_dynamic_shape, get_dynamic_shape = _define_setting(SettingSpec(
     "dynamic_shape", "is_dynamic", checks.flag("is_dynamic must be a boolean dtype."),
@@ -247,12 +248,12 @@ set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = _de
     "multiprocessing_timeout_interval", "interval",
     checks.integer("interval isn't of type int.", 1, INT32_MAX,
                    f"Interval given is not within the required range (0, {_I32})."),
-    "60", "after how many seconds without a result the watchdog speaks up.",
+    "60", "after how many seconds without a result the watchdog reports.",
 ))  # fmt: skip
 set_multiprocessing_start_method, get_multiprocessing_start_method = _define_setting(SettingSpec(
     "multiprocessing_start_method", "start_method",
     checks.one_of("start_method", "fork", "spawn", "forkserver"),
-    "'spawn'", "how worker processes are started: 'forkserver' (the start value), 'spawn', or 'fork'."
+    "'spawn'", "how worker processes are started: 'forkserver' (the default), 'spawn', or 'fork'."
                "\n'fork' copies a process whose other threads may hold locks.",
     default="forkserver",
 ))  # fmt: skip
@@ -262,63 +263,63 @@ set_video_backend, get_video_backend = _define_setting(SettingSpec(
 ))  # fmt: skip
 set_error_samples_mode, get_error_samples_mode = _define_setting(SettingSpec(
     "error_samples_mode", "error_samples_mode", checks.error_samples_mode,
-    "<ErrorSamplesMode.SKIP: 2>", "what happens to a row that fails; the run's ledger names each one.",
+    "<ErrorSamplesMode.SKIP: 2>", "what happens to a row that fails; ``Dataset.skipped()`` lists the rows.",
     show=lambda kept: ErrorSamplesMode[kept.upper()],
 ))  # fmt: skip
 set_memory_budget, get_memory_budget = _define_setting(SettingSpec(
     "memory_budget", "budget", checks.size("budget", "a memory budget"),
-    "2000000000", "the bytes that queues, shuffle buffers and rows under way may hold together."
-                  "\nIt never changes a row: what a shuffle cannot hold waits on disk."
+    "2000000000", "the total bytes of queues, shuffle buffers and rows being processed."
+                  "\nIt never changes a row: rows that a shuffle buffer cannot hold are stored on disk."
                   "\nTakes a number, a text like '2GB' or '1.5GiB', or None for no limit.",
 ))  # fmt: skip
 set_max_image_pixels, get_max_image_pixels = _define_setting(SettingSpec(
     "max_image_pixels", "pixels", checks.count("pixels"),
-    "10000000", "the most pixels an image, or a frame of a video, may claim; None for no limit."
-                "\nA header that claims more is refused before decoding. It starts at 178,956,970, as in Pillow.",
+    "10000000", "the maximum number of pixels in an image or a video frame; None for no limit."
+                "\nA larger image is refused before decoding. The default is 178,956,970, as in Pillow.",
 ))  # fmt: skip
 set_max_image_bytes, get_max_image_bytes = _define_setting(SettingSpec(
     "max_image_bytes", "size", checks.size("size", "the size of an encoded image"),
-    "64000000", "the most bytes an encoded image may have; a longer one is refused before decoding."
-                "\nTakes a number, a text like '64MB', or None for no limit; it starts at 256 MiB.",
+    "64000000", "the maximum number of bytes in an encoded image; a longer one is refused before decoding."
+                "\nTakes a number, a text like '64MB', or None for no limit; the default is 256 MiB.",
 ))  # fmt: skip
 set_max_video_bytes, get_max_video_bytes = _define_setting(SettingSpec(
     "max_video_bytes", "size", checks.size("size", "the size of a decoded video"),
-    "2000000000", "the most bytes that the frames, and the sound, of one video may take once decoded."
-                  "\nTakes a number, a text like '2GB', or None for no limit; it starts at 8 GiB.",
+    "2000000000", "the maximum number of bytes in the decoded frames and sound of one video."
+                  "\nTakes a number, a text like '2GB', or None for no limit; the default is 8 GiB.",
 ))  # fmt: skip
 set_decode_tolerance, get_decode_tolerance = _define_setting(SettingSpec(
     "decode_tolerance", "levels", checks.tolerance,
     "30.0", "by how many levels of 255 pixels may differ on average, for faster decoding; 0, the default, is exact."
-            "\nFrom 30 on, a JPEG that is going to shrink to half or less is decoded at 1/2, 1/4 or 1/8 of its size.",
+            "\nFrom 30 on, a JPEG that is resized to half or less is decoded at 1/2, 1/4 or 1/8 of its size.",
 ))  # fmt: skip
 set_error_samples_limit, get_error_samples_limit = _define_setting(SettingSpec(
     "error_samples_limit", "limit", checks.fraction,
-    "0.01", "which share of the rows may fail before the run stops after all, whatever the mode.",
+    "0.01", "the fraction of rows that may fail before the run stops, in every mode.",
 ))  # fmt: skip
 set_chunk_rows, get_chunk_rows = _define_setting(SettingSpec(
     "chunk_rows", "rows", checks.rows,
-    "64", "how many rows travel together inside the engine; None lets it choose. Results never depend on it.",
+    "64", "how many rows one chunk of the engine holds; None lets it choose. Results never depend on it.",
 ))  # fmt: skip
 set_executor, get_executor = _define_setting(SettingSpec(
     "executor", "executor", checks.one_of("executor", *EXECUTORS, None),
     "'threads'", "where row-wise ops run; None lets the engine choose. Results never depend on it.",
 ))  # fmt: skip
 
-# IntEnum members do not read back from their own repr: this row's example is written by hand.
+# The repr of an IntEnum member is no Python expression: set the example of this row manually.
 for _function in (set_error_samples_mode, get_error_samples_mode):
     _function.__doc__ = (_function.__doc__ or "").replace(
         "set_error_samples_mode(<ErrorSamplesMode.SKIP: 2>)", "set_error_samples_mode(ErrorSamplesMode.SKIP)"
     )
 
 
-# --- what is no plain pair --------------------------------------------------------------------------------
+# --- settings with several values ---------------------------------------------------------------------------
 
 
 @public("dataset.config")
 def set_sending_batches(batch_num: int) -> None:
     """Set after how many batches of an epoch MindSpore stops sending to an Ascend device, until the number is raised.
 
-    It is kept and has no effect: only as many batches as the rings before a device hold are sent ahead of the steps.
+    It is stored and has no effect: the ring buffers of a device limit how many batches are sent before their steps.
 
     >>> set_sending_batches(10)
     """
@@ -328,18 +329,18 @@ def set_sending_batches(batch_num: int) -> None:
     if batch_num:
         _warn_unused(
             f"set_sending_batches({batch_num})",
-            "only as many batches as the rings before a device hold are sent ahead of the steps",
+            "the ring buffers of a device limit how many batches are sent before their steps",
         )
 
 
 @public("dataset.config")
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
-    """Set whether the engine finds workers, rows per chunk and what lies ready ahead while a pipeline runs.
+    """Set whether the engine tunes workers, rows per chunk and prefetching while a pipeline runs.
 
-    Numbers that a user gave are where it begins; ``config.set_chunk_rows`` is kept to. No row, no order and no saved
-    position depends on what it finds. ``dataset.report()`` says what it changed and what that gained. With a prefix,
-    the result is written to ``PREFIX_RANK.json`` and taken up by the next run of the same pipeline; the file can also
-    be given to ``deserialize(json_filepath=...)``.
+    Numbers that the user set are the start values; ``config.set_chunk_rows`` is never changed. Rows, their order and
+    saved positions do not depend on the result. ``dataset.report()`` shows the changes and the gain. With a prefix,
+    the result is written to ``PREFIX_RANK.json`` and loaded by the next run of the same pipeline; the file can also
+    be passed to ``deserialize(json_filepath=...)``.
 
     >>> set_enable_autotune(True, "tuned")
     >>> get_enable_autotune()
@@ -368,9 +369,9 @@ def get_enable_autotune() -> bool:
 
 @public("dataset.config")
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
-    """Set whether iterators hand out copies, and whether they convert columns in parallel.
+    """Set whether iterators return copies, and whether they convert columns in parallel.
 
-    ``parallel_convert`` is kept and given back, and has no effect: columns are converted one after the other, in
+    ``parallel_convert`` is stored and returned, and has no effect: columns are converted one after the other, in
     microseconds.
 
     >>> set_iterator_mode(do_copy=True)
@@ -389,7 +390,7 @@ def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> 
 
 @public("dataset.config")
 def get_iterator_mode() -> dict[str, bool]:
-    """Get what :func:`set_iterator_mode` set.
+    """Get the values of :func:`set_iterator_mode`.
 
     >>> get_iterator_mode()
     {'do_copy': False, 'parallel_convert': False}
@@ -400,9 +401,9 @@ def get_iterator_mode() -> dict[str, bool]:
 
 @public("dataset.config")
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[DebugHook] | None = None) -> None:
-    """Set debug mode: everything runs in the calling thread, and hooks see the values between the ops.
+    """Set debug mode: everything runs in the calling thread, and hooks receive the values between the ops.
 
-    Without hooks, type and shape are printed; an empty list keeps the hooks that were set before.
+    Without hooks, type and shape are printed; an empty list keeps the previous hooks.
 
     >>> set_debug_mode(True)
     >>> get_debug_mode()
@@ -441,9 +442,9 @@ _FILE_KEYS = {
 
 @public("dataset.config")
 def load(file: str | os.PathLike[str]) -> None:
-    """Set what a JSON file says: seed, numParallelWorkers, opConnectorSize, monitorSamplingInterval.
+    """Load settings from a JSON file: seed, numParallelWorkers, opConnectorSize, monitorSamplingInterval.
 
-    All of the file is taken, or none of it; other keys are ignored.
+    Either all values are set or none; other keys are ignored.
 
     >>> with open("config.json", "w") as out:
     ...     _ = out.write('{"seed": 7, "opConnectorSize": 4}')
@@ -464,7 +465,7 @@ def load(file: str | os.PathLike[str]) -> None:
             raise ValueError(f"{file} is larger than {_FILE_BYTES} characters")
         values = json.loads(text)
         if not isinstance(values, dict):
-            raise ValueError(f"{file} holds a {type(values).__name__} where an object is wanted")
+            raise ValueError(f"expected a JSON object in {file}, got {type(values).__name__}")
         for key, setter in _FILE_KEYS.items():
             if key in values:
                 setter(values[key])

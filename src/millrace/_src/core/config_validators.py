@@ -1,4 +1,4 @@
-"""What the setters of ``config`` take, and how they refuse."""
+"""Checks for the values of ``config`` settings."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
     "workers",
 ]
 
-# Checks a value and returns what the settings keep.
+# Checks a value and returns the one to store in the settings.
 Check: TypeAlias = Callable[[Any], Any]
 
 
 @public("dataset.config")
 @stable_id("enum.ErrorSamplesMode")
 class ErrorSamplesMode(enum.IntEnum):
-    """What happens to a row that fails: its error is raised, a good row takes its place, or it is skipped.
+    """What happens to a row that fails: its error is raised, another row replaces it, or it is skipped.
 
     >>> ErrorSamplesMode.SKIP
     <ErrorSamplesMode.SKIP: 2>
@@ -51,7 +51,7 @@ class ErrorSamplesMode(enum.IntEnum):
 
 
 def integer(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
-    """An integer in [low, high]; a bool is none.
+    """An integer in [low, high]; bool is refused.
 
     >>> integer("size isn't of type int.", 1, 9, "out of range")(3)
     3
@@ -68,7 +68,7 @@ def integer(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
 
 
 def seed(value: Any) -> int | None:
-    """A seed; MindSpore's default stands for none.
+    """A seed; MindSpore's default becomes None.
 
     >>> seed(7), seed(5489)
     (7, None)
@@ -79,7 +79,7 @@ def seed(value: Any) -> int | None:
 
 
 def workers(wrong_type: str, low: int, high: int, out_of_range: str) -> Check:
-    """An integer as above; thousands of workers are taken, with a warning.
+    """An integer in [low, high]; thousands of workers are accepted with a warning.
 
     >>> workers("num isn't of type int.", 1, 9, "out of range")(3)
     3
@@ -110,7 +110,7 @@ def flag(wrong_type: str) -> Check:
 
 
 def one_of(parameter: str, *choices: str | None) -> Check:
-    """One of a few words; None too if it is among them.
+    """One of the choices; None is accepted if it is one of them.
 
     >>> one_of("backend", "CPU", None)("CPU")
     'CPU'
@@ -129,7 +129,7 @@ def one_of(parameter: str, *choices: str | None) -> Check:
 
 
 def error_samples_mode(value: Any) -> str:
-    """A member of ErrorSamplesMode, kept as its name.
+    """A member of ErrorSamplesMode, stored as its name.
 
     >>> error_samples_mode(ErrorSamplesMode.SKIP)
     'skip'
@@ -139,7 +139,7 @@ def error_samples_mode(value: Any) -> str:
 
 
 def size(parameter: str, what: str) -> Check:
-    """A number of bytes, from a number or a text; None for no limit.
+    """A number of bytes, from an integer or a text; None for no limit.
 
     >>> size("budget", "a memory budget")("2GB")
     2000000000
@@ -158,7 +158,7 @@ def size(parameter: str, what: str) -> Check:
 
 
 def count(parameter: str) -> Check:
-    """A number from 1 on; None for no limit.
+    """An integer of at least 1; None for no limit.
 
     >>> count("pixels")(10**9)
     1000000000
@@ -190,7 +190,7 @@ def fraction(value: Any) -> float:
 
 
 def tolerance(value: Any) -> float:
-    """A difference in levels, 0 or more.
+    """A tolerance in levels, from 0 to 255.
 
     >>> tolerance(4)
     4.0
@@ -218,7 +218,7 @@ def rows(value: Any) -> int | None:
 
 
 def new_file(path: str, name: str) -> None:
-    """A place where a file can be written; refused before anything runs.
+    """Check that a file can be created at a path, before the pipeline runs.
 
     >>> new_file("tuned", "json_filepath")
     """

@@ -1,4 +1,4 @@
-"""Debug hooks. They live in :mod:`millrace._src.core.hooks`, where the settings and the engine can see them."""
+"""Debug hooks, re-exported from :mod:`millrace._src.core.hooks`."""
 
 from millrace._src.core.hooks import DebugHook, PrintDataHook, PrintMetaDataHook
 

@@ -1,7 +1,7 @@
-"""The door between the wings: who takes a dataset's batches to a device, and which channels to devices are open.
+"""Registry of open device queues, and of the layer that transfers batches to a device.
 
-The data wing imports no PyTorch and knows no sink; the package enters a loader, which runs when it is first needed. A
-step that knows only the name of a channel (``ops.GetNext``) finds it here, and so does the monitor, which shows all.
+The data pipeline does not import PyTorch or the transfer layer. The package registers a loader, which runs when the
+layer is first needed. ``ops.GetNext`` looks a queue up by name; the monitor lists all of them.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class TransferCounts:
-    """A channel to a device at one moment; what is not a fill counts up."""
+    """Snapshot of the counters of a device queue; all but the fill levels only increase."""
 
     name: str
     device: str
     sent: int
     taken: int
     bytes: int
-    # batches in the host's ring and in the device's, and the room of each; the host has none where it is the device
+    # batches in the ring buffers of host and device, and their slots; a CPU device has no host ring
     host: int
     host_slots: int
     ring: int
     ring_slots: int
-    # seconds: waiting for the pipeline, moving, waiting for room; steps that waited, and that computed
+    # seconds: waiting for the pipeline, transferring, waiting for a free slot; steps waiting, and computing
     data: float
     moving: float
     full: float
@@ -53,27 +53,27 @@ _open: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def register_device_layer(load: Callable[[], Any]) -> None:
-    """Enter what loads the sink; it gives its module."""
+    """Register the function that loads the transfer layer and returns its module."""
     _loaders[:] = [load]
 
 
 def device_layer() -> Any:
-    """The sink, with ``device_queue`` and ``device_iterator``; an error names the extra where it is missing."""
+    """The transfer layer, with ``device_queue`` and ``device_iterator``; an error names a missing extra."""
     return _loaders[0]()
 
 
 def register_queue(name: str, channel: Any) -> None:
-    """Make an open channel known under its name."""
+    """Register an open queue under its name."""
     _open[name] = channel
 
 
 def open_queues() -> list[Any]:
-    """All that are held by somebody: each has ``look()``, which gives ChannelCounts, and ``verdict()``."""
+    """All queues that are alive: each has ``look()``, which returns TransferCounts, and ``diagnosis()``."""
     return list(_open.values())
 
 
 def find_queue(name: str) -> Any:
-    """The channel of that name; an error lists those that are open."""
+    """The queue of that name; an error lists the open ones."""
     channel = _open.get(name)
     if channel is None:
         known = ", ".join(sorted(_open)) or "none"

@@ -1,28 +1,28 @@
-"""Every exception Millrace raises on purpose.
+"""The exception classes of Millrace.
 
     MillraceError
-    ├── ArgumentTypeError  (TypeError)     a call was given a value of the wrong type
-    ├── ArgumentValueError (ValueError)    right type, impossible value
+    ├── ArgumentTypeError  (TypeError)     an argument has the wrong type
+    ├── ArgumentValueError (ValueError)    an argument has the right type and an invalid value
     ├── PlanError          (RuntimeError)  the pipeline as written cannot run
-    ├── DataError          (RuntimeError)  a row could not be read or transformed; carries where it happened
+    ├── DataError          (RuntimeError)  a row could not be read or transformed; has the op, row, column and file
     │   ├── BatchShapeError                rows of one batch do not stack
-    │   └── FormatError                    a file is damaged or not what it says it is
-    ├── WorkerDied         (RuntimeError)  a worker process vanished (signal, out of memory)
-    ├── StallError         (RuntimeError)  something waited on did not come in time
-    ├── ResourceError      (RuntimeError)  the machine refused threads, processes, memory or descriptors
+    │   └── FormatError                    a file is damaged or has another format
+    ├── WorkerDiedError    (RuntimeError)  a worker process ended unexpectedly (signal, out of memory)
+    ├── StallError         (RuntimeError)  a timeout expired
+    ├── ResourceError      (RuntimeError)  the system refused threads, processes, memory or descriptors
     ├── CacheError         (RuntimeError)  a cache server is missing, refuses, or does not know the session
-    ├── SinkError          (RuntimeError)  a channel to a device has ended, and a step asked it for a batch
+    ├── DeviceQueueError   (RuntimeError)  a step requested a batch from a device queue that has ended
     │   ├── SinkEnded                      its data ended before the steps did
-    │   └── SinkStopped                    it was stopped or forgotten: a shutdown, no fault of the data
+    │   └── SinkStopped                    it was stopped or released: a shutdown, not a data error
     ├── CursorError        (ValueError)    a saved state does not belong to this pipeline
     ├── OperationError     (RuntimeError)  an operation on tensors failed for another reason than its arguments
-    ├── CheckpointError    (ValueError)    a checkpoint cannot be read: missing, damaged, sealed with another key
-    ├── SaveError          (OSError)       a checkpoint could not be written; what was there before is still there
+    ├── CheckpointError    (ValueError)    a checkpoint cannot be read: missing, damaged, or encrypted with another key
+    ├── SaveError          (OSError)       a checkpoint could not be written; an earlier file is unchanged
     ├── ParameterMismatch  (RuntimeError)  a saved value does not fit the parameter of its name
-    ├── ServeError         (RuntimeError)  a server refuses a request, or a client got no answer; carries a status
+    ├── ServeError         (RuntimeError)  a server refuses a request, or a client gets no response; has a status
     └── MissingExtra       (ImportError)   an optional library is needed and not installed
 
-Each is also the built-in error that MindSpore raises in its place, so both habits of catching work.
+Each class also derives from the built-in exception that MindSpore raises, so that scripts can catch either one.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ __all__ = [
 
 @public("errors")
 class MillraceError(Exception):
-    """Root of the tree: catch this to catch everything Millrace raises on purpose."""
+    """Base class of all exceptions of Millrace."""
 
 
 @public("errors")
 class ArgumentTypeError(MillraceError, TypeError):
-    """A parameter got a value of a type it does not take; the text names parameter, value and types."""
+    """An argument has the wrong type; the text names the parameter, the value and the expected types."""
 
 
 @public("errors")
 class ArgumentValueError(MillraceError, ValueError):
-    """A parameter got a value outside what it takes; the text gives the interval or the choices."""
+    """An argument has an invalid value; the text gives the interval or the choices."""
 
 
 @public("errors")
 class PlanError(MillraceError, RuntimeError):
-    """The pipeline is contradictory (an unknown column, say); found before any row is read when possible."""
+    """The pipeline is contradictory (for example, an unknown column); raised before any row is read if possible."""
 
 
 @public("errors")
 class DataError(MillraceError, RuntimeError):
-    """A row failed. The context says which op, row, column and file, and the user's traceback is attached.
+    """A row failed. The context has the op, row, column and file, and the user's traceback is attached.
 
     >>> error = DataError("boom", op="map(double)", row=3, column="image", file="a.jpg")
     >>> print(error)
@@ -118,27 +118,27 @@ class BatchShapeError(DataError):
 
 @public("errors")
 class FormatError(DataError):
-    """A file is damaged, truncated or lies about its lengths; the context names the file."""
+    """A file is damaged, truncated or has wrong lengths; the context names the file."""
 
 
 @public("errors")
 class WorkerDiedError(MillraceError, RuntimeError):
-    """A worker process ended without an answer; the text gives its exit status and what it was doing."""
+    """A worker process ended without a result; the text gives its exit status and its task."""
 
 
 @public("errors")
 class StallError(MillraceError, RuntimeError):
-    """Nothing arrived for the configured time; the text names the op and what it waited for."""
+    """A timeout expired; the text names the op and what it waited for."""
 
 
 @public("errors")
 class ResourceError(MillraceError, RuntimeError):
-    """The operating system refused a thread, process, descriptor or memory; the text gives need and limit."""
+    """The operating system refused a thread, process, descriptor or memory; the text gives request and limit."""
 
 
 @public("errors")
 class CacheError(MillraceError, RuntimeError):
-    """The cache cannot be used; ``kind`` says why in one word, such as ``"unreachable"`` or ``"session"``."""
+    """The cache cannot be used; ``kind`` is the reason, such as ``"unreachable"`` or ``"session"``."""
 
     def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(message)
@@ -150,17 +150,17 @@ class CacheError(MillraceError, RuntimeError):
 
 @public("errors")
 class DeviceQueueError(MillraceError, RuntimeError):
-    """A channel to a device has ended (its data ended, it was stopped, it never was) and a step asked for a batch."""
+    """A step requested a batch from a device queue that has ended, was stopped, or does not exist."""
 
 
 @public("errors")
 class SinkEnded(DeviceQueueError):
-    """The data ended and a step asked for more; the text gives both numbers. Slow data is a StallError instead."""
+    """The data ended before the steps did; the text gives both numbers. Slow data is a StallError instead."""
 
 
 @public("errors")
 class SinkStopped(DeviceQueueError):
-    """The channel was stopped, released or forgotten while a step waited, or before it asked."""
+    """The device queue was stopped or released while a step waited for a batch, or before."""
 
 
 @public("errors")
@@ -170,17 +170,17 @@ class CursorError(MillraceError, ValueError):
 
 @public("errors")
 class OperationError(MillraceError, RuntimeError):
-    """An operation on tensors failed; the text names it, what it got, and the user's line."""
+    """An operation on tensors failed; the text names the operation, its arguments, and the user's line."""
 
 
 @public("errors")
 class CheckpointError(MillraceError, ValueError):
-    """A checkpoint cannot be read; the text names the file, the place in it, and a good one beside it if there is."""
+    """A checkpoint cannot be read; the text names the file, the position in it, and a valid one next to it if any."""
 
 
 @public("errors")
 class SaveError(MillraceError, OSError):
-    """A checkpoint could not be written; the text names the file, and for a full disk what was wanted and is free."""
+    """A checkpoint could not be written; the text names the file, and for a full disk the required and free bytes."""
 
 
 @public("errors")
@@ -203,3 +203,8 @@ class ServeError(MillraceError, RuntimeError):
 @public("errors")
 class MissingExtra(MillraceError, ImportError):
     """An optional library is missing; the text gives the pip command that installs it."""
+
+
+# Tracebacks and pickles contain the public path; the package loads the module of that name.
+for _name in __all__:
+    globals()[_name].__module__ = "millrace.errors"

@@ -1,7 +1,7 @@
-"""The executors there are, and what may be relied on with each: the one registry.
+"""Registry of executors and their traits.
 
-A row names an executor; its module is ``data/engine/executors/<name>.py``, imported when it is first used. Whoever
-decides something about an executor asks for a trait, never for a name.
+A row names an executor; its module in ``data/engine/executors`` is imported when it is first used. Code that
+decides something about an executor reads a trait and never compares names.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ __all__ = ["PROCESSES", "THREADS", "INLINE", "EXECUTORS", "ExecutorTraits", "exe
 
 @dataclasses.dataclass(frozen=True)
 class ExecutorTraits:
-    """What an executor promises.
+    """The traits of an executor.
 
     >>> executor_traits("threads").shares_memory, executor_traits("processes").shares_memory
     (True, False)
     """
 
-    # one of its workers, in words
+    # the display name of a worker
     worker: str
-    # workers see this process's memory: what they make arrives without a copy, and they may write into one array
+    # workers share the memory of this process: results need no copy, and several workers may write into one array
     shares_memory: bool
     # workers run inside the user's process: they share its GIL, its modules and its objects
     same_process: bool
-    # work goes on beside the caller; False: `submit` returns when it is done
+    # work runs concurrently with the caller; False: `submit` returns when it is done
     background: bool = True
     # a worker that dies is replaced and its chunk runs again
     restarts: bool = False
-    # about how long it takes until the first chunk is worked on
+    # approximate time until the first chunk is processed
     start_seconds: float = 0.0
-    # how long a chunk should take: far above the cost of a hand-over
+    # how long a chunk should take: far above the dispatch cost
     target_seconds: float = 0.01
-    # the most rows in a chunk where a row takes a millisecond or more
+    # the maximum rows of a chunk where a row takes a millisecond or more
     heavy_rows: int = 8
-    # what `dataset.run_on` may be told beside its name
+    # the options of `dataset.run_on` for this executor
     options: tuple[str, ...] = ()
 
     @property
     def shares_gil(self) -> bool:
-        """Several workers that take turns at one interpreter."""
+        """Whether several workers share one interpreter lock."""
         return self.same_process and self.background
 
 
-# A hand-over costs 50 us to a thread, 200 us to a process and back; Ray spends 4 ms of processor time on one.
+# Dispatching a chunk costs 50 us for a thread and 200 us for a process; Ray needs 4 ms of processor time.
 EXECUTORS: dict[str, ExecutorTraits] = {
     "inline": ExecutorTraits("thread", shares_memory=True, same_process=True, background=False),
     "threads": ExecutorTraits("thread", shares_memory=True, same_process=True),
@@ -68,8 +68,7 @@ EXECUTORS: dict[str, ExecutorTraits] = {
     ),
 }
 
-# What placement chooses among when nobody has said where to run: at once in the caller, in workers of this process, in
-# workers of their own.
+# The executors that placement chooses among by default: the calling thread, threads, and worker processes.
 INLINE, THREADS, PROCESSES = "inline", "threads", "processes"
 
 

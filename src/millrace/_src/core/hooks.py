@@ -1,6 +1,6 @@
-"""Hooks that see the values between the ops of a map while debug mode is on.
+"""Debug hooks: they receive the values between the ops of a map while debug mode is on.
 
-They live here, and not beside the datasets, because the settings hold them and the engine calls them.
+They are defined in ``core`` because the settings hold them and the engine calls them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["DebugHook", "PrintDataHook", "PrintMetaDataHook"]
 
 @public("dataset.debug")
 class DebugHook(abc.ABC):
-    """Base of debug hooks: write ``compute``, which gets one tuple with the values of the columns.
+    """Base class of debug hooks: implement ``compute``, which receives one tuple with the values of the columns.
 
-    What ``compute`` returns is ignored: a hook looks, it does not change the data.
+    The return value of ``compute`` is ignored: a hook inspects the data and does not change it.
 
     >>> import numpy as np
     >>> class Shapes(DebugHook):
@@ -40,7 +40,7 @@ class DebugHook(abc.ABC):
 
     @abc.abstractmethod
     def compute(self, *args: Any) -> Any:
-        """Look at the values; ``args[0]`` is a tuple with one value per column."""
+        """Inspect the values; ``args[0]`` is a tuple with one value per column."""
 
     def set_previous_op_name(self, prev_op_name: str) -> None:
         """Name the op whose values come next (the engine calls this).
@@ -53,7 +53,7 @@ class DebugHook(abc.ABC):
         self.prev_op_name = prev_op_name
 
     def set_is_first(self, is_first_op: bool) -> None:
-        """Say whether the values are the input of the first op (the engine calls this).
+        """Set whether the values are the input of the first op (the engine calls this).
 
         >>> hook = PrintDataHook()
         >>> hook.set_is_first(True)

@@ -1,7 +1,7 @@
-"""Limits on what a file or a client may demand, with their defaults: the one place that names them.
+"""Limits on untrusted files and requests, with their defaults.
 
-A limit bounds memory, not correctness: a file beyond one is refused with an error that names the limit. Readers take
-the limits from here when they run, so that a program can replace an instance before it loads an unusual file.
+A limit bounds memory, not correctness: a file beyond one is refused with an error that names the limit. Readers read
+the limits when they run, so that a program can replace an instance before it loads an unusual file.
 """
 
 from __future__ import annotations

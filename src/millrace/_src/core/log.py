@@ -1,9 +1,9 @@
-"""Logging: one logger per module, levels from the environment in MindSpore's manner.
+"""Logging: one logger per module, levels from MindSpore's environment variables.
 
 ``GLOG_v`` sets the level of everything (0 debug, 1 info, 2 warning, 3 error, 4 critical),
 ``MS_SUBMODULE_LOG_v={MD:1}`` or ``MILLRACE_LOG={engine:0,@lost:1}`` that of modules and, after @, of events;
 ``MILLRACE_LOG_FORMAT=json`` writes lines of JSON.
-Nothing is configured unless one of them is set: a library stays quiet and leaves handlers to the application.
+Nothing is configured unless one of them is set: a library leaves handlers to the application.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 _warned_keys: set[str] = set()
 _lock = threading.Lock()
-# In a worker process, warnings wait here for the parent, which is where the user can see and filter them.
+# In a worker process, warnings are collected here for the parent, where the user can see and filter them.
 _collected: list[tuple[str, str]] | None = None
 
 
@@ -41,17 +41,17 @@ def configure(environ: Mapping[str, str] | None = None) -> None:
     settings, problems = from_environment(os.environ if environ is None else environ)
     install(settings)
     for problem in problems:
-        get_logger("millrace.core.log").warning("%s (it is left out)", problem)
+        get_logger("millrace.core.log").warning("%s (it is ignored)", problem)
 
 
 def reset_warn_once() -> None:
-    """Forget what was said once: the next warning of every kind is given again."""
+    """Forget which warnings were issued once, so that each is issued again."""
     with _lock:
         _warned_keys.clear()
 
 
 def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
-    """Issue a UserWarning the first time this process meets the key."""
+    """Issue a UserWarning the first time this process uses the key."""
     with _lock:
         if key in _warned_keys:
             return
@@ -63,13 +63,13 @@ def warn_once(key: str, message: str, stacklevel: int = 3) -> None:
 
 
 def collect_warnings() -> None:
-    """From now on keep warnings for the parent process; a worker calls this once."""
+    """Collect warnings for the parent process from now on; a worker calls this once."""
     global _collected
     _collected = []
 
 
 def pop_collected_warnings() -> list[tuple[str, str]]:
-    """What was kept since the last call; always empty outside workers."""
+    """Return the warnings collected since the last call; always empty outside workers."""
     if not _collected:
         return []
     with _lock:

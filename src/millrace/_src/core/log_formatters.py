@@ -1,4 +1,4 @@
-"""How a log record is written: a line in MindSpore's manner, or a line of JSON."""
+"""Log formatters: lines in MindSpore's format, or lines of JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {
 
 
 def rank() -> str:
-    """The number of this process among those of a job, as launchers give it; "0" without one."""
+    """The rank of this process as set by launchers; "0" without one."""
     names = ("RANK_ID", "OMPI_COMM_WORLD_RANK", "MS_NODE_ID", "RANK")
     return next((os.environ[name] for name in names if os.environ.get(name, "").isdigit()), "0")
 
@@ -39,21 +39,21 @@ def module_of(name: str) -> str:
 
 
 def event_of(record: logging.LogRecord) -> str:
-    """What a record tells of: ``extra={"event": ...}`` of the call, or the function that it stands in."""
+    """The event of a record: ``extra={"event": ...}`` of the call, or the name of the calling function."""
     return str(vars(record).get("event") or record.funcName)
 
 
 def _source_path(record: logging.LogRecord) -> str:
-    """The file, from the package on: where it is installed says nothing."""
+    """The path of the file relative to the folder of the package."""
     _, separator, inside = record.pathname.rpartition(f"{os.sep}{PACKAGE}{os.sep}")
     return f"{PACKAGE}{os.sep}{inside}" if separator else record.pathname
 
 
 class TextFormatter(logging.Formatter):
-    """``[INFO] data.engine(12:34,MainProcess):2026-11-16-09:30:00.123.456 [millrace/data/x.py:7] words``."""
+    """``[INFO] data.engine(12:34,MainProcess):2026-11-16-09:30:00.123.456 [millrace/data/x.py:7] message``."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        """Seconds, then thousandths and millionths of them, each after a point."""
+        """Seconds, milliseconds and microseconds, separated by points."""
         millionths = int(record.created * 1_000_000) % 1_000_000
         stamp = time.strftime("%Y-%m-%d-%H:%M:%S", time.localtime(record.created))
         return f"{stamp}.{millionths // 1000:03}.{millionths % 1000:03}"
@@ -65,7 +65,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One line of JSON for each record; what the call passed as ``extra`` stands beside the rest."""
+    """One line of JSON for each record, with the values of ``extra``."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The calls of ``millrace.log``: a script's own lines, and levels set while it runs."""
+"""The functions of ``millrace.log``: log lines of scripts, and levels set while a script runs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _write(level: int, msg: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 @public("millrace", "log")
 def get_level() -> str:
-    """The level in force, in MindSpore's numbers: "0" debug, "1" info, "2" warning, "3" error, "4" critical.
+    """The current level, as MindSpore's number: "0" debug, "1" info, "2" warning, "3" error, "4" critical.
 
     >>> import millrace as ms
     >>> ms.get_level()
@@ -92,7 +92,7 @@ def get_level() -> str:
 
 @public("millrace", "log")
 def get_log_config() -> dict[str, Any]:
-    """The settings in force, under the names of MindSpore's variables; those of files only where files are written.
+    """The current settings, by MindSpore's variable names; those of log files only if files are written.
 
     >>> import millrace as ms
     >>> ms.get_log_config()
@@ -113,23 +113,24 @@ def get_log_config() -> dict[str, Any]:
 
 @public("log")
 def set_level(level: int | str | None, module: str | None = None, event: str | None = None) -> None:
-    """Set the level of everything, of a module, or of an event; None takes a setting back.
+    """Set the global level, or that of a module or an event; None removes a setting.
 
-    Beyond MindSpore, which knows only the environment. ``module`` is a name such as ``"engine"``, or one of
-    MindSpore's (``"MD"``); ``event`` is what a line of JSON calls so. Workers that start later follow.
+    An extension: in MindSpore, levels come only from the environment. ``module`` is a name such as ``"engine"``, or a
+    submodule of MindSpore (``"MD"``); ``event`` is the field ``event`` of JSON lines. Workers that start later use the
+    same levels.
 
     >>> from millrace import log
     >>> log.set_level(3)
     >>> log.set_level("info", module="MD")
-    >>> log.set_level(0, event="lane_ends")
+    >>> log.set_level(0, event="worker_ends")
     >>> log.get_level()
     '3'
-    >>> for part in ({}, {"module": "MD"}, {"event": "lane_ends"}):
+    >>> for part in ({}, {"module": "MD"}, {"event": "worker_ends"}):
     ...     log.set_level(None, **part)
     """
     if module is not None and event is not None:
         raise ArgumentValueError(
-            "set_level: an event has one level wherever it happens; give module or event"
+            "set_level: expected module or event, got both. An event has one level in all modules."
         )
     text, settings = _level_digit(level), current()
     if module is not None:
@@ -160,7 +161,7 @@ def _level_digit(level: int | str | None) -> str | None:
 
 @public("log")
 def set_format(format: str | None) -> None:
-    """Write lines as ``"text"`` or ``"json"``, one object a line; None takes the setting back.
+    """Write log lines as ``"text"`` or ``"json"``, one object per line; None removes the setting.
 
     >>> from millrace import log
     >>> log.set_format("json")
@@ -173,7 +174,7 @@ def set_format(format: str | None) -> None:
 
 @public("log")
 def parse_vlog_level(s: str | None) -> tuple[bool, tuple[float, ...]]:
-    """Whether a value of ``VLOG_v`` can be read, and the first and last level that it means.
+    """Whether a value of ``VLOG_v`` is valid, and its first and last level.
 
     >>> parse_vlog_level("7"), parse_vlog_level("(3,)"), parse_vlog_level("(,5)"), parse_vlog_level("many")
     ((True, (7, 7)), (True, (3, inf)), (True, (1, 5)), (False, ()))
@@ -193,9 +194,9 @@ def parse_vlog_level(s: str | None) -> tuple[bool, tuple[float, ...]]:
 
 @public("log")
 def vlog_print(level: int | str, module: str, file: str, line: int, message: Any) -> None:
-    """Print a line if ``VLOG_v`` names its level; a level here is a number that one event has for itself.
+    """Print a line if ``VLOG_v`` includes its level; each event has its own number here.
 
-    >>> vlog_print(7, "ME", __file__, 1, "not asked for")
+    >>> vlog_print(7, "ME", __file__, 1, "not enabled")
     """
     valid, levels = parse_vlog_level(os.environ.get("VLOG_v"))
     if valid and levels[0] <= int(level) <= levels[1]:

@@ -1,4 +1,4 @@
-"""What is logged and where: read from the environment in MindSpore's words, changed by calls, carried to workers."""
+"""Log settings: read from MindSpore's environment variables, changed by functions, passed on to workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEVELS = {
     "4": logging.CRITICAL,
 }
 
-# MindSpore's names of its parts, and the packages that do such work here.
+# MindSpore's submodules, and the corresponding packages.
 _SUBMODULES = {
     "MD": ("data",),
     "ME": ("runtime.nn", "runtime.optim", "train", "runtime.tensor", "script"),
@@ -57,14 +57,14 @@ _SUBMODULES = {
     "UTILS": ("core",),
     "VM": ("runtime.graph",),
 }
-# Packages whose name may be left out before a module's.
+# Packages whose name may be omitted before that of a module.
 _IMPLIED = ("data", "runtime")
 _HERE = Path(__file__).resolve().parents[1]
 
 
 @dataclasses.dataclass(frozen=True)
 class LogSettings:
-    """Levels are MindSpore's digits. Nothing set: Millrace has no handler, and the application decides."""
+    """Levels are MindSpore's digits. With the defaults, Millrace installs no handler; the application decides."""
 
     level: str | None = None
     modules: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -73,20 +73,20 @@ class LogSettings:
     folder: str | None = None  # files instead of the console
     max_bytes: int = 50 << 20
     backups: int = 30
-    console_level: str = "2"  # what the console shows beside files
+    console_level: str = "2"  # the level of the console while files are written
 
     @property
     def active(self) -> bool:
         return self != LogSettings()
 
     def least(self) -> int:
-        """The level that loggers must let through for the sake of single events."""
+        """The lowest level of any event, which loggers must not filter."""
         return min((LEVELS[text] for text in self.events.values()), default=logging.CRITICAL)
 
     def passes(self, record: logging.LogRecord) -> bool:
-        """Whether a record is wanted: its event decides, else its module, else the level of everything."""
+        """Whether a record is logged: decided by its event, else its module, else the global level."""
         if not self.events:
-            return True  # the loggers' own levels have decided
+            return True  # the levels of the loggers have decided
         text = self.events.get(event_of(record))
         if text is None:
             inner = record.name.removeprefix(PACKAGE).removeprefix(".").split(".")
@@ -96,9 +96,9 @@ class LogSettings:
 
 
 def resolve_module_names(name: str) -> tuple[str, ...]:
-    """The modules that a name means: MindSpore's name, or ours with ``data.`` or ``runtime.`` omitted.
+    """The modules that a name stands for: a submodule of MindSpore, or a module with ``data.`` or ``runtime.`` omitted.
 
-    Names of modules of version 0.2.0 mean those that took their place.
+    Names of modules of version 0.2.0 stand for the modules that replaced them.
 
     >>> (
     ...     resolve_module_names("MD"),
@@ -130,7 +130,7 @@ def _is_module(name: str) -> bool:
 
 
 def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
-    """The settings that the environment asks for, and what in it could not be understood."""
+    """Read the settings from environment variables; also returns a message for each invalid value."""
     problems: list[str] = []
 
     def level(name: str) -> str | None:
@@ -171,7 +171,7 @@ def from_environment(env: Mapping[str, str]) -> tuple[LogSettings, list[str]]:
 def _read_table(
     name: str, text: str, modules: dict[str, str], events: dict[str, str], problems: list[str]
 ) -> None:
-    """``{MD:1,graph:0,@lost:0}``: levels of modules, and after @ of events."""
+    """Parse ``{MD:1,graph:0,@lost:0}``: levels of modules, and of events after @."""
     for part in filter(None, (part.strip() for part in text.strip().strip("{}").split(","))):
         key, level = (field.strip() for field in (*part.split(":", 1), "")[:2])
         if not key or level not in LEVELS:
@@ -183,7 +183,7 @@ def _read_table(
 
 
 def _folder(env: Mapping[str, str], problems: list[str]) -> str | None:
-    """MindSpore writes files when the console is switched off and a folder is given."""
+    """The folder for log files: as in MindSpore, files are written if the console is disabled and a folder is set."""
     console, folder = env.get("GLOG_logtostderr", "").strip(), env.get("GLOG_log_dir", "").strip()
     if console not in ("", "0", "1"):
         problems.append(f"GLOG_logtostderr={console}: it must be 0 or 1")
@@ -197,7 +197,7 @@ def _folder(env: Mapping[str, str], problems: list[str]) -> str | None:
 
 
 class _Console(logging.Handler):
-    """Standard error as it is when a record comes: tests and workers put another in its place."""
+    """Writes to the current standard error: tests and workers replace it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -214,12 +214,12 @@ _configured_loggers: set[str] = set()
 
 
 def current() -> LogSettings:
-    """The settings in force."""
+    """The current settings."""
     return _current
 
 
 def install(settings: LogSettings) -> None:
-    """Put settings into force, in the place of those before."""
+    """Apply settings, and remove the previous ones."""
     global _current
     with _lock:
         root = logging.getLogger(PACKAGE)
@@ -232,7 +232,7 @@ def install(settings: LogSettings) -> None:
         root.propagate, _current = True, settings
         if not settings.active:
             return
-        # An application's own handlers would write every line a second time.
+        # The handlers of the application would write every line a second time.
         root.propagate = False
         least = settings.least()
         levels = {"": settings.level or "2", **settings.modules}
@@ -251,10 +251,10 @@ def _create_handlers(settings: LogSettings) -> list[logging.Handler]:
     console = _Console()
     if settings.folder is None:
         return [console]
-    from logging.handlers import RotatingFileHandler  # it brings much that nobody else needs
+    from logging.handlers import RotatingFileHandler  # imports many modules that nothing else needs
 
     try:
-        # A file of its own for each process: two that turn one file over would lose lines.
+        # One file per process: two processes that rotate the same file would lose lines.
         folder = Path(settings.folder).absolute() / f"rank_{rank()}" / "logs"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{PACKAGE}.log.{os.getpid()}"
@@ -270,12 +270,12 @@ def _create_handlers(settings: LogSettings) -> list[logging.Handler]:
 
 
 def export_settings() -> dict[str, Any]:
-    """The settings in force, for a process to :func:`apply_settings`."""
+    """The current settings, for :func:`apply_settings` in another process."""
     return dataclasses.asdict(_current)
 
 
 def apply_settings(settings: Mapping[str, Any]) -> None:
-    """Log as the process that sent these settings does."""
+    """Apply the settings exported by another process."""
     wanted = LogSettings(**settings)
     if wanted != _current or wanted.folder is not None:
         install(wanted)
@@ -283,7 +283,7 @@ def apply_settings(settings: Mapping[str, Any]) -> None:
 
 def _after_fork() -> None:
     if _current.folder is not None:
-        install(_current)  # a file of its own
+        install(_current)  # the child needs a separate file
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -13,11 +13,11 @@ __all__ = ["TaskProgressBar"]
 
 
 class TaskProgressBar:
-    """Shows tasks that are done image by image.
+    """Shows tasks that process images one by one.
 
-    >>> with TaskProgressBar(Console(force_terminal=False)) as meter, meter.task("drawing", 2) as step:
+    >>> with TaskProgressBar(Console(force_terminal=False)) as bar, bar.task("writing", 2) as step:
     ...     step(2)
-    drawing        2 images in 0.0 s, ... images/s
+    writing        2 images in 0.0 s, ... images/s
     """
 
     def __init__(self, console: Console) -> None:

@@ -1,7 +1,7 @@
-"""Modules of version 0.2.0 under their old names, so that its pickles load.
+"""Import modules of version 0.2.0 under their old names, so that its pickles load.
 
-A pickle names the modules of its classes. The table beside this file is frozen: old name -> new name, both relative to
-the package. It is read when an import names a module of that version.
+A pickle names the modules of its classes. The table ``modules_0_2_0.json`` is frozen: old name -> new name, both
+relative to the package. It is read when an import names a module of that version.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ FUNCTIONS = {
 }
 
 
+_RENAMED = Path(__file__).with_name("names_0_2_0.json")
+
+
 @functools.cache
 def new_names() -> dict[str, str]:
     """Old module -> new module, with the name of the package."""
@@ -45,19 +48,45 @@ class _CallablePackage(types.ModuleType):
         return getattr(importlib.import_module(module), name)(*args, **kwargs)
 
 
+@functools.cache
+def renamed_definitions() -> dict[str, dict[str, str]]:
+    """Old module -> old name -> new name, or ``module:name`` where the definition is in another module now."""
+    table: dict[str, dict[str, str]] = json.loads(_RENAMED.read_text(encoding="utf-8"))
+    return table
+
+
+class _OldModule(types.ModuleType):
+    """A module of version 0.2.0 of which classes or functions have other names now."""
+
+    def __init__(self, name: str, current: types.ModuleType, renamed: dict[str, str]) -> None:
+        super().__init__(name, current.__doc__)
+        self.__dict__.update(_current=current, _renamed=renamed)
+
+    def __getattr__(self, name: str) -> Any:
+        target = self.__dict__["_renamed"].get(name)
+        if target is None:
+            return getattr(self.__dict__["_current"], name)
+        module, _, attribute = target.rpartition(":")
+        source = importlib.import_module(f"{ROOT}.{module}") if module else self.__dict__["_current"]
+        return getattr(source, attribute)
+
+
 class _Loader(importlib.abc.Loader):
-    """Puts the module under its new name into the place of the old one."""
+    """Loads the module with the new name in place of the old one."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
         return _CallablePackage(spec.name) if spec.name in FUNCTIONS else None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        if not isinstance(module, _CallablePackage):
-            sys.modules[module.__name__] = importlib.import_module(new_names()[module.__name__])
+        if isinstance(module, _CallablePackage):
+            return
+        current = importlib.import_module(new_names()[module.__name__])
+        renamed = renamed_definitions().get(module.__name__.removeprefix(f"{ROOT}."), {})
+        sys.modules[module.__name__] = _OldModule(module.__name__, current, renamed) if renamed else current
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of version 0.2.0. It comes first: a new package may have a file with the name of an old one."""
+    """Finds modules of version 0.2.0. It is the first finder: a new package may have a file with an old name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Import an optional library, or say how to install it."""
+"""Optional libraries: import them, or raise an error with the command that installs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["install_command", "missing_extra_error", "require"]
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """Return the module, or raise an error that says how to install what the extra brings.
+    """Import a module, or raise an error with the command that installs the extra.
 
     >>> require("json", extra="none", purpose="nothing").__name__
     'json'
@@ -40,7 +40,7 @@ def missing_extra_error(error: ImportError, extra: str, purpose: str) -> Missing
 
 
 def install_command(extra: str, otherwise: str) -> str:
-    """The command that installs the packages of an extra; they are named, since Millrace is on no package index.
+    """The command that installs the packages of an extra; it lists them, since Millrace is on no package index.
 
     >>> install_command("s3", otherwise="obstore")
     "pip install 'obstore>=0.8'"
@@ -54,7 +54,7 @@ def install_command(extra: str, otherwise: str) -> str:
     marked = [re.fullmatch(r"(.+?)\s*;.*\bextra == ['\"](.+?)['\"].*", line) for line in listed]
     packages: list[str] = []
     wanted = [extra]
-    for extra_name in wanted:  # an extra may stand in another
+    for extra_name in wanted:  # an extra may include another
         for match in marked:
             if match is None or match[2] != extra_name:
                 continue

@@ -1,4 +1,4 @@
-"""Where the package lies: the folder that holds all of Millrace's code."""
+"""Path of the package folder, which holds all code of Millrace."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from pathlib import Path
 
 __all__ = ["PACKAGE_ROOT"]
 
-# The folder `millrace`. A frame whose file lies below it is no line of the user's.
+# The folder `millrace`. A stack frame with a file below it is not user code.
 PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])

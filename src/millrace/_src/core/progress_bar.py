@@ -1,4 +1,4 @@
-"""A progress bar where a person watches, nothing elsewhere."""
+"""A progress bar on a terminal; no output elsewhere."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LONGEST = 40
 
 
 class progress:
-    """Counts what is called out to it; a bar is drawn when stderr is a terminal.
+    """Counts finished items; shows a bar if stderr is a terminal.
 
-    With ``after``, only when the work takes more than so many seconds.
+    With ``after``, the bar appears only if the work takes more than that many seconds.
 
     >>> with progress("writing", 10, show=False) as count:
     ...     count(3), count(7)
@@ -35,7 +35,7 @@ class progress:
         self._bar: Any = None
 
     def __call__(self, count: int) -> None:
-        """So many more are done."""
+        """Add a number of finished items."""
         self.count += count
         if not self._watched:
             return

@@ -1,7 +1,7 @@
-"""What a kernel has to say about a row that is odd, yet good enough to go on: a warning that names the file.
+"""Warnings about unusual rows, with the name of the file.
 
-A kernel does not know where its bytes come from. Whoever does (a reader, the runner of a map) says so for its thread,
-as a function that is called only when there is something to say.
+A kernel does not know the file of its input. The reader, or the runner of a map, sets the context of its thread: a
+function that returns the name of the row, and that is called only for a warning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _context = _RowContext()
 
 
 def set_row_context(row_name: RowName | None) -> RowName | None:
-    """From now on this thread works on the row that ``place()`` names; returns what was said before.
+    """Set the function that names the current row of this thread; return the previous one.
 
     >>> before = set_row_context(lambda: "cat/1.jpg")
     >>> _ = set_row_context(before)
@@ -34,7 +34,7 @@ def set_row_context(row_name: RowName | None) -> RowName | None:
 
 
 def warn_row(text: str) -> None:
-    """Warn of a row, once for each file."""
+    """Warn about a row, once per file."""
     row_name = None if _context.row_name is None else _context.row_name()
     message = text if row_name is None else f"{row_name}: {text}"
     warn_once(message, message, stacklevel=4)

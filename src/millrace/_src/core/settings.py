@@ -1,6 +1,6 @@
-"""One frozen table of settings. A pipeline sees only the snapshot taken when it starts.
+"""Process-wide settings in a frozen dataclass. A pipeline uses the snapshot taken when it starts.
 
-``millrace.dataset.config`` is made from this table: one get/set pair per field that has a MindSpore name.
+``millrace.dataset.config`` has one get/set pair per field.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["DEFAULT_SEED", "Settings", "current", "override", "restore", "snapshot", "update", "use_settings"]
 
-# What get_seed() answers while no seed was set; the real seed is then drawn afresh for each run.
+# The value of get_seed() while no seed is set; each run then chooses a new seed.
 DEFAULT_SEED = 5489
 
 
@@ -23,7 +23,7 @@ class Settings:
     """Everything that can be configured, with its default."""
 
     seed: int | None = None
-    # counts the calls of set_seed: setting the same seed again starts eager transforms anew
+    # counts the calls of set_seed: setting the same seed again restarts eager transforms
     seed_generation: int = 0
     prefetch_size: int = 16
     num_parallel_workers: int | None = None
@@ -31,7 +31,7 @@ class Settings:
     monitor_sampling_interval: int | None = None
     callback_timeout: int = 60
     auto_num_workers: bool = False
-    # None: nothing was said, and what gives the same bits moves
+    # None: not set; transforms that give the same bits on the device are offloaded
     auto_offload: bool | None = None
     enable_shared_mem: bool = True
     sending_batches: int = 0
@@ -53,16 +53,16 @@ class Settings:
     memory_budget: int | None = None
     # levels of 255 by which pixels may differ on average, for the sake of faster decoding
     decode_tolerance: float = 0.0
-    # what is refused before decoding: files from strangers; None is no limit
+    # limits that are checked before decoding untrusted files; None is no limit
     max_image_pixels: int | None = 178_956_970
     max_image_bytes: int | None = 256 * 2**20
     max_video_bytes: int | None = 8 * 2**30
-    # None lets the engine choose; tests force 1, 7, 64 rows or one kind of executor everywhere
+    # None lets the engine choose; tests force 1, 7, 64 rows or one executor everywhere
     chunk_rows: int | None = None
     executor: str | None = None
-    # what `dataset.run_on` was told for it
+    # the options of `dataset.run_on` for the executor
     executor_options: tuple[tuple[str, Any], ...] = ()
-    # whose memory batches are put into (core/lending.py); None is the engine's own. Nobody sets it by hand
+    # the allocator of batch memory (core/machine/host_allocator.py); None is the engine's. Not set by users
     allocator: Any = None
 
     def replace(self, **changes: Any) -> Settings:
@@ -75,7 +75,7 @@ _overlay: ContextVar[Settings | None] = ContextVar("millrace_settings", default=
 
 
 def current() -> Settings:
-    """The settings in force for this thread.
+    """The current settings of this thread.
 
     >>> current().prefetch_size
     16
@@ -85,7 +85,7 @@ def current() -> Settings:
 
 
 def update(**changes: Any) -> None:
-    """Change the process-wide settings (what the ``set_*`` functions of ``config`` call)."""
+    """Change the process-wide settings; called by the ``set_*`` functions of ``config``."""
     global _settings
     with _lock:
         if "seed" in changes:
@@ -109,7 +109,7 @@ def override(**changes: Any) -> Iterator[Settings]:
 
 @contextlib.contextmanager
 def use_settings(settings: Settings) -> Iterator[Settings]:
-    """These settings inside a ``with`` block of this thread only."""
+    """Use these settings inside a ``with`` block of this thread only."""
     token = _overlay.set(settings)
     try:
         yield settings
@@ -118,12 +118,12 @@ def use_settings(settings: Settings) -> Iterator[Settings]:
 
 
 def snapshot() -> Settings:
-    """The process-wide settings, to be given back to :func:`restore`."""
+    """The process-wide settings, for :func:`restore`."""
     return _settings
 
 
 def restore(settings: Settings) -> None:
-    """Put process-wide settings back."""
+    """Restore process-wide settings."""
     global _settings
     with _lock:
         _settings = settings
@@ -143,7 +143,7 @@ _UNITS |= {
 
 
 def parse_bytes(size: int | str, fail: Callable[[str], Exception] = ValueError) -> int:
-    """A number of bytes from ``2_000_000_000`` or ``"2GB"``.
+    """Parse a number of bytes such as ``2_000_000_000`` or ``"2GB"``.
 
     >>> parse_bytes("2GB"), parse_bytes("1.5MiB"), parse_bytes(17)
     (2000000000, 1572864, 17)

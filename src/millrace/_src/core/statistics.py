@@ -1,7 +1,7 @@
-"""Counters of each stage: updated once per chunk, always on. Reports, dashboards and tuning only read them.
+"""Run statistics: counters of each stage, updated once per chunk. Reports, dashboards and autotune read them.
 
-Wall time and processor time are counted side by side, so that work, waiting for a disk and waiting for the GIL can
-be told apart. ``Sums`` is a copy of all counters at one moment; the difference of two is what happened between.
+Wall time and processor time are both counted, which distinguishes work, waiting for a disk and waiting for the GIL.
+``RunSnapshot`` is a copy of all counters at one moment; the difference of two covers the time between them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class OpStats:
 
     name: str
     where: str = ""
-    # the op's kind in the plan: Map, Batch ... or Read
+    # the label of the plan node: Map, Batch ... or Read
     node_type: str = ""
     # it runs the user's Python, which may hold the GIL
     python: bool = False
-    # one worker at a time may be in it: a source with one place to read from, a transform that remembers rows
+    # only one worker at a time may run it: a source with one read position, a stateful transform
     serial: bool = False
-    # what the user asked for already: workers for it (or for every op), and worker processes
+    # the user's settings: workers for it (or for every op), and worker processes
     requested_workers: int | None = None
     processes: bool = False
-    # rows that came to its segment, and those that it gave
+    # rows into its segment, and rows out of this op
     rows: int = 0
     kept: int = 0
     busy: float = 0.0
@@ -44,7 +44,7 @@ class OpStats:
 
 @dataclasses.dataclass(frozen=True)
 class CacheCounts:
-    """What a cache did: rows it gave, rows that were made and stored, and the seconds that it saved.
+    """Cache statistics: hits, computed and stored rows, and the seconds saved.
 
     >>> CacheCounts(hits=2) + CacheCounts(hits=1, reason="full")
     CacheCounts(hits=3, misses=0, stored=0, bytes=0, on_disk=0, saved=0.0, reason='full')
@@ -53,11 +53,11 @@ class CacheCounts:
     hits: int = 0
     misses: int = 0
     stored: int = 0
-    # of the rows that were stored
+    # bytes of the stored rows
     bytes: int = 0
-    # of these on a disk
+    # of these, bytes on disk
     on_disk: int = 0
-    # seconds of making that fetching spared
+    # seconds of computing that hits have saved
     saved: float = 0.0
     # why rows were not stored
     reason: str = ""
@@ -76,23 +76,23 @@ class CacheCounts:
 
 @dataclasses.dataclass
 class StageStats:
-    """One stage: what it did, what it waited for, and how full its queue was when asked."""
+    """Counters of one stage: its work, its waiting time, and samples of its queue fill level."""
 
     name: str
     stage_type: str
     where: str = ""
     workers: int = 1
-    # threads that take work: fewer than `workers` where they would only take turns at the GIL
+    # threads that take work: fewer than `workers` where they would only compete for the GIL
     working: int = 1
     window: int = 1
-    # rows of each chunk were fixed by a setting, not chosen by the engine
+    # rows per chunk where a setting fixes them; None where the engine chooses
     fixed_rows: int | None = None
-    # a setting fixed where it runs, whatever its ops ask for
+    # a setting fixed its executor, overriding the arguments of its ops
     fixed_executor: bool = False
-    # its input is rows and its output batches, of so many rows where the size is a number
+    # its input is rows and its output batches; batch_size where that is a number
     batches: bool = False
     batch_size: int | None = None
-    # rows that a shuffle gathers before the first one leaves
+    # rows that a shuffle buffers before the first output
     buffer: int | None = None
     rows: int = 0
     chunks: int = 0
@@ -103,13 +103,13 @@ class StageStats:
     dispatch_cpu: float = 0.0
     wait_in: float = 0.0
     wait_out: float = 0.0
-    # pulls at which the byte budget kept another chunk from being started
+    # pulls at which the byte budget did not allow another chunk
     refused: int = 0
-    # bytes of rows that waited on disk, since memory had no room for them
+    # bytes of rows that were spilled to disk for lack of memory
     spilled: int = 0
-    # rows that came from each input of a mix
+    # rows from each input of a mix
     sampled: list[int] = dataclasses.field(default_factory=list)
-    # what a cache in it did
+    # the statistics of a cache in it
     cache: CacheCounts | None = None
     ops: list[OpStats] = dataclasses.field(default_factory=list)
     fill: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=64))
@@ -126,7 +126,7 @@ class StageStats:
 
     @property
     def background(self) -> bool:
-        """It has workers of its own; False where the caller does the work."""
+        """It has workers; False where the caller does the work."""
         return self.stage_type in EXECUTORS and EXECUTORS[self.stage_type].background
 
     @property
@@ -147,16 +147,16 @@ class StageStats:
 
     @property
     def num_outputs(self) -> int:
-        """What came out of it: rows, or batches. A barrier that makes batches counts them as chunks."""
+        """Number of outputs: rows or batches. A barrier that makes batches counts them as chunks."""
         return self.count_outputs(self)
 
     def count_outputs(self, counted: StageStats | StageSnapshot) -> int:
-        """The same of its counters over a while."""
+        """The number of outputs in a snapshot or a difference of snapshots of this stage."""
         return counted.chunks if self.batches and not self.ops else counted.rows
 
 
 class RunStats:
-    """All stages of one run, sources first, and the consumer's side of it."""
+    """Statistics of one run: all stages, sources first, and the consumer."""
 
     def __init__(self) -> None:
         self.stages: list[StageStats] = []
@@ -164,22 +164,22 @@ class RunStats:
         self.first_batch: float | None = None
         self.ended: float | None = None
         self.delivered = 0
-        # epochs that were delivered to their end
+        # completed epochs
         self.epochs = 0
-        # seconds the consumer waited for us, and seconds it spent between two calls
+        # seconds that the consumer waited for the pipeline, and that it spent between two calls
         self.consumer_wait = 0.0
         self.consumer_busy = 0.0
-        # processor seconds of the consumer's thread, inside our calls and between them
+        # processor seconds of the consumer's thread, inside calls of the pipeline and between them
         self.pull_cpu = 0.0
         self.consumer_cpu = 0.0
-        # seconds to hand out the first row of a chunk, and how often that was measured
+        # seconds to deliver the first row of a chunk, and the number of measurements
         self.hand_out = 0.0
         self.hand_outs = 0
         self.last_return: float | None = None
-        # everything as it stood when the first batch was there, and again when all that was under way with it had
-        # come out: what lies before is start-up
+        # snapshot after the first batch, and again after all chunks that were in flight with it: the time before is
+        # start-up
         self.mark: RunSnapshot | None = None
-        # what autotune did, where it is on
+        # the record of autotune, where it is on
         self.tuning: AutotuneRecord | None = None
         self._pulls = 0
         self._settled = 0
@@ -188,7 +188,7 @@ class RunStats:
         self._at_end: tuple[float, float] | None = None
         self._thread: int | None = None
         self._cpu = 0.0
-        # the row handed out now is the first of its chunk; only those are timed
+        # the current row is the first of its chunk; only those are timed
         self.fresh = False
 
     @property
@@ -197,12 +197,12 @@ class RunStats:
 
     @property
     def process_cpu(self) -> float:
-        """Processor seconds of this process since the run began; worker processes are not in it."""
+        """Processor seconds of this process since the run began, without worker processes."""
         return time.process_time() - self._process_cpu if self._at_end is None else self._at_end[0]
 
     @property
     def idle(self) -> float:
-        """Seconds since the run began in which a core of the machine had nothing to do; infinite where unknown."""
+        """Idle core seconds of the machine since the run began; infinite where unknown."""
         if self._at_end is not None:
             return self._at_end[1]
         now = idle_seconds()
@@ -210,10 +210,10 @@ class RunStats:
 
     @property
     def rows(self) -> int:
-        """Rows that were delivered: batches times the rows that went into one, where there are batches."""
+        """Number of delivered rows: batches times the mean rows per batch, where there are batches."""
         makers = [stage for stage in self.stages if stage.batches]
         if makers and self.stages[-1].batches:
-            makers = makers[-1:]  # else they are branches that some later stage joined
+            makers = makers[-1:]  # else they are branches that a later stage joins
         num_outputs = sum(stage.num_outputs for stage in makers)
         if not num_outputs:
             return self.delivered if not makers else 0
@@ -226,7 +226,7 @@ class RunStats:
     # the consumer's thread -----------------------------------------------------------------------
 
     def enter(self) -> float:
-        """The consumer asks for more; gives the time."""
+        """Record that the consumer requests data; return the time."""
         now, cpu, thread = time.perf_counter(), time.thread_time(), threading.get_ident()
         if self.last_return is not None:
             self.consumer_busy += now - self.last_return
@@ -236,7 +236,7 @@ class RunStats:
         return now
 
     def leave(self, *, fresh: bool) -> None:
-        """It has what it asked for: the first row of a fresh chunk, or a signal."""
+        """Record that the consumer receives the first row of a fresh chunk, or a signal."""
         cpu = time.thread_time()
         self.pull_cpu += cpu - self._cpu
         self._cpu = cpu

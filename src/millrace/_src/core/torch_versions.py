@@ -12,13 +12,13 @@ BELOW = "2.16"
 
 
 def range_text() -> str:
-    """The tested range in words."""
+    """The tested range as text."""
     major, minor = _numbers(BELOW)
     return f"{OLDEST} to {major}.{minor - 1}"
 
 
 def status_of(version: str) -> str:
-    """Where a release stands: "tested", "older" or "newer" than the range.
+    """Whether a release is "tested", "older" or "newer" than the tested range.
 
     >>> status_of("2.13.0+cpu"), status_of("2.2.1"), status_of("3.0")
     ('tested', 'older', 'newer')

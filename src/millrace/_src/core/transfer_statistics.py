@@ -1,4 +1,4 @@
-"""What is known of one way to a device: how many batches went, how full its rings were, when each was sent."""
+"""Counters of one host-to-device transfer: batches sent, fill levels of the ring buffers, send times."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace._src.core.public import public
+
 __all__ = ["ENDED", "STOPPED", "TransferStatistics", "TransferTiming"]
 
-# As many as MindSpore's status shows.
+# The number of entries in MindSpore's status.
 LAST = 10
-# Why a channel ended without an error.
+# The reasons why a transfer ended without an error.
 ENDED, STOPPED = "the data ended", "it was stopped"
 
 
 @dataclasses.dataclass
 class TransferTiming:
-    """One batch on its way: when it began, and when it was there (None: not yet)."""
+    """Start and end time of the transfer of one batch; end is None while it is in progress."""
 
     start: float
     end: float | None = None
@@ -29,7 +30,7 @@ class TransferTiming:
 @public("transfer")
 @dataclasses.dataclass
 class TransferStatistics:
-    """Counters of one channel. Each field is written by one thread; a reader sees a moment's state.
+    """Counters of one device queue. Each field is written by one thread; other threads read the current state.
 
     >>> statistics = TransferStatistics("train")
     >>> statistics.begin_transfer(host=1)
@@ -40,7 +41,7 @@ class TransferStatistics:
 
     name: str
     device: str = "cpu"
-    # batches that the pipeline made, those that reached the device, and those that were taken there
+    # batches that the pipeline produced, those that reached the device, and those that steps took
     produced: int = 0
     sent: int = 0
     taken: int = 0
@@ -50,25 +51,25 @@ class TransferStatistics:
     device_queue: deque[int] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
     first: TransferTiming | None = None
     last: deque[TransferTiming] = dataclasses.field(default_factory=lambda: deque(maxlen=LAST))
-    # seconds: waiting for the pipeline, moving, waiting for room on the device
+    # seconds: waiting for the pipeline, transferring, waiting for a free slot on the device
     data: float = 0.0
     moving: float = 0.0
     full: float = 0.0
-    # seconds that steps waited for a batch, each of them, and what they took beside
+    # seconds that steps waited for a batch, the waits of each step, and the time of the steps themselves
     waited: float = 0.0
-    # what the first of them waited, while the rings filled: not part of the others
+    # the wait of the first step, while the ring buffers filled: not part of the others
     first_wait: float = 0.0
     waits: deque[float] = dataclasses.field(default_factory=lambda: deque(maxlen=4096))
     stepping: float = 0.0
-    # "", or why nothing more is sent: one of the words below, or how it failed, with the error
+    # "", or why nothing more is sent: ENDED, STOPPED, or a description of the error
     ended: str = ""
     error: BaseException | None = None
-    # batches that there are in all, where that is known; and whether steps stopped taking before they had come
+    # the total number of batches, where it is known; and whether the steps stopped before they had taken all
     total_batches: int | None = None
     stopped_early: bool = False
-    # a step has asked for a batch after the data ended
+    # a step has requested a batch after the data ended
     exhausted: bool = False
-    # the pipeline's own report, which knows its stages
+    # returns the report of the pipeline
     report: Callable[[], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class TransferStatistics:
     # the sending side -------------------------------------------------------------------------------
 
     def begin_transfer(self, host: int) -> None:
-        """A batch leaves the host ring, which then holds `host` more."""
+        """Record that a batch leaves the host ring buffer, which then holds `host` batches."""
         push = TransferTiming(time.time())
         with self._lock:
             self.host_queue.append(host)
@@ -85,7 +86,7 @@ class TransferStatistics:
             self.last.append(push)
 
     def end_transfer(self, device: int, size: int = 0) -> None:
-        """The batch has reached the device ring, which then holds `device`."""
+        """Record that the batch has reached the device ring buffer, which then holds `device` batches."""
         with self._lock:
             self.sent += 1
             self.sent_bytes += size
@@ -93,20 +94,20 @@ class TransferStatistics:
             self.last[-1].end = time.time()
 
     def end(self, why: str, error: BaseException | None = None) -> None:
-        """Nothing more will be sent; the first reason counts."""
+        """Record why nothing more will be sent; the first reason counts."""
         with self._lock:
             if not self.ended:
                 self.ended, self.error = why, error
 
     def leave(self) -> None:
-        """Steps take no more. Before all batches have come that there are, they ended early."""
+        """Record that steps take no more batches; they stopped early if batches are left."""
         with self._lock:
             self.stopped_early = self.error is None and (self.ended != ENDED or self.taken < self.produced)
 
     # the taking side --------------------------------------------------------------------------------
 
     def record_step(self, waited: float, stepped: float) -> None:
-        """A step got its batch: what it waited for, and what it had computed before."""
+        """Record that a step got its batch: the wait for it, and the time of the step before."""
         self.taken += 1
         self.waited += waited
         self.stepping += stepped
@@ -114,7 +115,7 @@ class TransferStatistics:
 
     @property
     def wait_share(self) -> float:
-        """The share of time that steps waited for data, from 0 to 1.
+        """The fraction of time that steps waited for data, from 0 to 1.
 
         >>> statistics = TransferStatistics("train")
         >>> statistics.record_step(waited=1.0, stepped=3.0)
@@ -153,7 +154,7 @@ class TransferStatistics:
             }
 
     def __str__(self) -> str:
-        """In the form in which MindSpore writes it to its log."""
+        """The status in MindSpore's log format."""
         with self._lock:
             first, done = (self.first.start, self.first.end) if self.first else (None, None)
             lines = [

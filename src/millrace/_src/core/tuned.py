@@ -1,4 +1,4 @@
-"""What autotune did to a run: a record that reports read. Nothing here decides anything."""
+"""Record of autotune decisions in a run, which reports read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["AutotuneParameter", "AutotuneTrial", "AutotuneRecord"]
 
 @dataclasses.dataclass
 class AutotuneParameter:
-    """One number that may be tuned: whose it is, what it counts, as it was and as it is."""
+    """One tunable parameter of a stage: its value before, and now."""
 
     stage: str
     where: str
-    # workers, chunk (rows that travel together), ahead (chunks or batches that are ready), ring
+    # workers, chunk (rows per chunk), ahead (prefetched chunks or batches), ring
     knob: str
     before: int
     now: int
@@ -26,7 +26,7 @@ class AutotuneParameter:
 
 @dataclasses.dataclass(frozen=True)
 class AutotuneTrial:
-    """One attempt: what was changed, the rows per second before and after it, and whether it stayed."""
+    """One trial: the changes, the rows per second before and after, and whether they were kept."""
 
     step: int
     why: str
@@ -39,22 +39,22 @@ class AutotuneTrial:
 
 @dataclasses.dataclass
 class AutotuneRecord:
-    """Everything about the tuning of one run. Rates are rows per second."""
+    """The parameters and trials of one run. Rates are rows per second."""
 
     settings: list[AutotuneParameter] = dataclasses.field(default_factory=list)
     tried: list[AutotuneTrial] = dataclasses.field(default_factory=list)
-    # the rate that was measured first, and last
+    # the first and the last measured rate
     first_rate: float = 0.0
     rate: float = 0.0
-    # steps until nothing was left to try; None while it goes on
+    # steps until all trials were finished; None while autotune is running
     settled_at: int | None = None
-    # the file that the numbers came from, and the one they were written to
+    # the file that the values were loaded from, and the one they were saved to
     loaded: str = ""
     saved: str = ""
 
     @property
     def gain(self) -> float:
-        """How many times as fast as in the beginning.
+        """The speedup over the first measured rate.
 
         >>> AutotuneRecord(first_rate=100.0, rate=250.0).gain
         2.5

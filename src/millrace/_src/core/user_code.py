@@ -1,4 +1,4 @@
-"""Whose code a file holds: Python's, an installed package's or Millrace's own; or the user's."""
+"""Distinguish user code from installed code: Python, installed packages and Millrace."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["is_installed"]
 
 
 def is_installed(file: str) -> bool:
-    """Whether a file of Python code came with Python, with a package or with Millrace; else the user wrote it.
+    """Whether a Python file belongs to Python, to an installed package or to Millrace; otherwise it is user code.
 
-    What a module is called says nothing: a user may have a ``test.py`` or a ``code.py``, as Python has.
+    The name of a module is not sufficient: a user may have a ``test.py`` or a ``code.py``, as Python has.
 
     >>> is_installed(os.__file__), is_installed(__file__), is_installed("/home/me/project/test.py")
     (True, True, False)
@@ -24,12 +24,12 @@ def is_installed(file: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _holds_installed(folder: str) -> bool:
     folder = os.path.realpath(folder) + os.sep
-    # packages of any environment lie in folders of these names
+    # packages of any environment are in folders with these names
     parts = folder.split(os.sep)
     return folder.startswith(_folders()) or "site-packages" in parts or "dist-packages" in parts
 
 
 @functools.lru_cache(maxsize=1)
 def _folders() -> tuple[str, ...]:
-    # Not from `sysconfig`: its tables take two milliseconds to load, and a first batch waits for this.
+    # Not from `sysconfig`: loading its tables takes two milliseconds, which would delay the first batch.
     return tuple(os.path.realpath(path) + os.sep for path in (os.path.dirname(os.__file__), PACKAGE_ROOT))

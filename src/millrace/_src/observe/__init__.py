@@ -1,1 +1,1 @@
-"""How a run is shown: as text, as a page, and live in the terminal. It reads counters and changes nothing."""
+"""Monitoring of runs: report, bottleneck diagnosis, HTML page, live terminal view. It only reads counters."""

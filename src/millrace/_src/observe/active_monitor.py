@@ -1,4 +1,4 @@
-"""Who watches runs at the moment. A run that begins looks here; what watching needs is loaded when somebody does."""
+"""Registry of active monitors. A run registers here when it starts; the monitor is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["VARIABLE", "active", "register_run"]
 VARIABLE = "MILLRACE_MONITOR"
 
 active: list[Monitor] = []
-# Whether the environment was looked at: once in a process.
+# Whether the environment variable was read: once per process.
 _environment_read = False
 
 
 def register_run(run: ObservedRun) -> None:
-    """A run begins: whoever watches gets it."""
+    """Register a new run with all active monitors."""
     if not _environment_read:
         _start_from_environment()
     for monitor in list(active):
@@ -27,7 +27,7 @@ def register_run(run: ObservedRun) -> None:
 
 
 def _start_from_environment() -> None:
-    """Look at the environment, once; a child of fork looks for itself, but does not watch."""
+    """Read the environment variable once, and start a monitor if it is set; forked children do not monitor."""
     global _environment_read
     _environment_read = True
     setting = os.environ.get(VARIABLE, "")

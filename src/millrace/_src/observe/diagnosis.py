@@ -1,4 +1,4 @@
-"""Which stage holds a run back, on what evidence, what to change, and the rate to expect after the change."""
+"""Diagnosis of a pipeline run: bottleneck, evidence, recommended change and predicted throughput."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .views.formatting import count, format_count, per_second, plain_name, secon
 
 __all__ = ["Recommendation", "Diagnosis", "diagnose"]
 
-# A change that gives less is not worth anyone's time, and within what the model can tell.
+# A smaller gain is not worth a change, and is within the error of the model.
 WORTH = 1.1
-# Changes this close to the best are as good; the first of them in the list below is easier to make.
+# Changes with gains this close to the best are equivalent; the first one in the list below is the easiest.
 CLOSE = 0.9
 EASIEST = (
     "num_parallel_workers", "memory_budget", "chunk_rows", "python_multiprocessing", "batch_size", "random_access"
 )  # fmt: skip
-# Less than this says nothing; nor does a run whose start-up, which it pays once, took this share of what was measured.
+# A shorter run is not diagnosed, nor one whose start-up took a larger share of the measured time than this.
 MIN_SECONDS, MIN_BATCHES, MAX_START = 0.2, 5, 0.25
-# Start-up counts when it took this share of the run and this many seconds.
+# Start-up is reported if it took this share of the run and this many seconds.
 START_SHARE, START_SECONDS = 0.4, 0.5
-# Most of the time of a worker that computes is processor time.
+# A worker computes if at least this share of its busy time is processor time.
 COMPUTES = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Recommendation:
-    """What to write: ``call`` for people, ``knob``, ``value`` and ``arguments`` for programs."""
+    """A recommended change: ``call`` for people, ``knob``, ``value`` and ``arguments`` for programs."""
 
     knob: str
     value: Any
@@ -44,7 +44,7 @@ class Recommendation:
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
-    """The bottleneck of a run. Rates are rows per second; without a change to make they are the same.
+    """The bottleneck of a run. Rates are rows per second; without a recommended change they are equal.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
@@ -66,7 +66,7 @@ class Diagnosis:
 
     @property
     def gain(self) -> float:
-        """How many times as fast the change is expected to be."""
+        """The expected speedup of the change."""
         return self.predicted_rate / self.rate if self.rate else 1.0
 
     @property
@@ -80,7 +80,7 @@ class Diagnosis:
         return self.predicted_rate
 
     def at(self, rate: float) -> Diagnosis:
-        """The same gain from another rate: that of the whole run, where no start-up could be left out."""
+        """The same gain for another rate: that of the whole run, if the start-up could not be excluded."""
         return dataclasses.replace(self, rate=rate, predicted_rate=rate * self.gain)
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class Diagnosis:
 
 
 def diagnose(run: RunStats, budget: int, cores: int | None = None) -> Diagnosis:
-    """The verdict on a run, from its counters; ``budget`` is the bytes it may hold."""
+    """Diagnose a run from its counters; ``budget`` is its memory budget in bytes."""
     cores = cores or available_cores()
     model = PerformanceModel.of(run, cores)
     if model is None:
@@ -129,7 +129,7 @@ def _best(candidates: list[Candidate]) -> Candidate | None:
     return min(near, key=lambda candidate: EASIEST.index(candidate.knob), default=None)
 
 
-# with a change to make ----------------------------------------------------------------------------
+# with a recommended change --------------------------------------------------------------------------
 
 
 def _with_change(model: PerformanceModel, run: RunStats, best: Candidate) -> Diagnosis:
@@ -146,7 +146,7 @@ def _with_change(model: PerformanceModel, run: RunStats, best: Candidate) -> Dia
 def _explain_change(
     model: PerformanceModel, run: RunStats, best: Candidate, stage: StageStats | None
 ) -> tuple[str, tuple[str, ...], str]:
-    """(kind, evidence, advice) of a change."""
+    """(bottleneck, evidence, advice) of a change."""
     if best.knob == "batch_size":
         consumer = model.part(-1)
         assert consumer is not None
@@ -164,7 +164,7 @@ def _explain_change(
     if best.knob == "memory_budget":
         refused, chunks = max((s.refused / max(1, s.chunks), s.chunks) for s in model.sums.stages)
         text = f"at {min(1.0, refused):.0%} of {chunks} chunks the memory budget let no other one start"
-        return "memory budget", (text, _busy_text(model, best.stage, stage)), "Give it more room"
+        return "memory budget", (text, _busy_text(model, best.stage, stage)), "Increase it"
     if best.knob == "random_access":
         return (
             "slow source",
@@ -185,7 +185,7 @@ def _explain_change(
     if computes:
         text = f"{model.cores} cores are there and {stage.workers} work{'s' * (stage.workers == 1)} on it"
         return "too few workers", (*evidence, text), "Let every core work on it"
-    return "slow map", evidence, "While one row waits, other workers can go on"
+    return "slow map", evidence, "While one row waits, other workers can continue"
 
 
 def _busy_text(model: PerformanceModel, number: int, stage: StageStats) -> str:
@@ -196,7 +196,7 @@ def _busy_text(model: PerformanceModel, number: int, stage: StageStats) -> str:
 
 
 def _row_cost_text(model: PerformanceModel, number: int) -> str:
-    """What a row costs there, and whether that is work."""
+    """The time per row in a stage, and whether it is spent computing or waiting."""
     sums, part = model.sums.stages[number], model.part(number)
     share = min(1.0, sums.cpu / sums.busy) if sums.busy else 0.0
     doing = "computing" if share > COMPUTES else "waiting"
@@ -228,7 +228,7 @@ def _call(best: Candidate, name: str) -> str:
     )
 
 
-# too little to go by --------------------------------------------------------------------------------
+# too short to diagnose ------------------------------------------------------------------------------
 
 
 def _is_short(model: PerformanceModel, run: RunStats) -> bool:
@@ -247,11 +247,11 @@ def _too_short(model: PerformanceModel, run: RunStats) -> Diagnosis:
     return Diagnosis("too short", "", "", (text,), "", None, model.measured, model.measured)
 
 
-# without ------------------------------------------------------------------------------------------
+# without a recommended change -----------------------------------------------------------------------
 
 
 def _slow_start(run: RunStats) -> Diagnosis | None:
-    """Most of the run went by before the first batch was there."""
+    """A diagnosis if the first batch took a large part of the run."""
     first, total = run.first_batch or 0.0, run.elapsed
     if first < START_SECONDS or first < START_SHARE * total:
         return None
@@ -274,7 +274,7 @@ def _slow_start(run: RunStats) -> Diagnosis | None:
 
 
 def _without_change(model: PerformanceModel, run: RunStats) -> Diagnosis:
-    """No change that is known would help; say why."""
+    """A diagnosis without a recommended change, with the reason."""
     sums = model.sums
     rate = model.measured
     theirs = sums.consumer_busy - sums.hand_out / max(1, sums.hand_outs) * sums.delivered

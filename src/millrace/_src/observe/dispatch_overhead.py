@@ -1,4 +1,4 @@
-"""What handing a chunk over costs on this machine, apart from the work on its rows."""
+"""Dispatch overhead of a chunk on this machine, apart from the work on its rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["BYTE_SECONDS", "PROCESS_SECONDS", "dispatch_seconds"]
 # Processor seconds to send a chunk to a worker process and its result back, and per byte of both.
 PROCESS_SECONDS = 250e-6
 BYTE_SECONDS = 1e-9
-# An op that takes up a chunk runs about as much Python as this many turns of the loop below (measured).
+# An op runs about as much Python per chunk as this many iterations of the loop below (measured).
 TURNS = 220
 
 
 @functools.cache
 def dispatch_seconds() -> float:
-    """Processor seconds that one op spends on a chunk before it comes to the rows; found once, in a millisecond.
+    """Processor seconds that one op needs per chunk apart from the rows; measured once, in a millisecond.
 
     >>> 0 < dispatch_seconds() < 0.01
     True
     """
-    # the quietest of a few tries: a disturbance only ever adds
+    # the minimum of several measurements: disturbances only increase the time
     return max(1e-7, min(_seconds() for _ in range(8)))
 
 

@@ -1,4 +1,4 @@
-"""How a run went over time: counters looked at a few times a second, kept in bounded memory."""
+"""History of a run: counters sampled a few times a second, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from .observed_run import ObservedRun
 
 __all__ = ["CounterHistory", "CounterSample", "history_of", "start_history"]
 
-# Points kept; when there are more, every second one goes and the next are taken half as often.
+# The maximum number of points; beyond it every second one is dropped and the interval doubled.
 MOST_POINTS = 240
 
 
 class CounterSample(NamedTuple):
-    """Counters at one moment. All but ``held``, ``limit`` and the fills count up, so points can be left out."""
+    """Counters at one moment. All but ``held`` and the fill levels only increase, so points can be dropped."""
 
     at: float
     rows: int
     delivered: int
     held: int
-    # per stage: how full its queue is, rows, seconds busy, seconds it was waited for, seconds it waited for room
+    # per stage: queue fill level, rows, seconds busy, seconds that the next stage waited for it, seconds that it waited
+    # for space in its queue
     fill: tuple[float, ...]
     stage_rows: tuple[int, ...]
     busy: tuple[float, ...]
@@ -32,14 +33,14 @@ class CounterSample(NamedTuple):
 
 
 class CounterHistory:
-    """The points of one run. Written by one thread, read by any."""
+    """The points of one run. Written by one thread, read by any thread."""
 
     def __init__(self, interval: float = 0.25) -> None:
         self.interval = interval
         self.points: list[CounterSample] = []
 
     def look(self, run: RunStats, held: int) -> None:
-        """Take a point now, unless the last one is too young."""
+        """Sample a point, unless the last one is too recent."""
         now = run.elapsed
         if self.points and now - self.points[-1].at < 0.9 * self.interval:
             return
@@ -62,13 +63,13 @@ class CounterHistory:
             self.interval *= 2
 
     def rates(self) -> list[tuple[float, float]]:
-        """(seconds since the start, rows per second) between each two points."""
+        """(seconds since the start, rows per second) between consecutive points."""
         points = self.points
         pairs = itertools.pairwise(points)
         return [(b.at, (b.rows - a.rows) / (b.at - a.at)) for a, b in pairs if b.at > a.at]
 
     def recent(self, seconds: float = 2.0) -> tuple[CounterSample, CounterSample] | None:
-        """The last point and one about so many seconds before it; None while there are not two."""
+        """The last point and one about ``seconds`` before it; None if there are fewer than two."""
         points = self.points
         if len(points) < 2:
             return None
@@ -86,17 +87,17 @@ class CounterHistory:
         }
 
 
-# A run knows nothing of who watches it; its history lives as long as it does.
+# A run has no reference to its monitor; its history lives as long as the run.
 _kept: weakref.WeakKeyDictionary[ObservedRun, CounterHistory] = weakref.WeakKeyDictionary()
 
 
 def history_of(run: ObservedRun) -> CounterHistory | None:
-    """What was kept of this run; None where nobody looked at it."""
+    """The history of a run; None if it was not monitored."""
     return _kept.get(run)
 
 
 def start_history(run: ObservedRun, interval: float) -> CounterHistory:
-    """Begin to keep the history of a run, with a first look; one that is kept already goes on."""
+    """Start the history of a run with a first point; an existing one continues."""
     history = _kept.setdefault(run, CounterHistory(interval))
     history.look(run.stats, run.budget.used)
     return history

@@ -1,7 +1,7 @@
-"""Watching runs while they go: a thread looks at their counters a few times a second, and a view shows them.
+"""Monitor active runs: a thread samples their counters a few times a second, and a view shows them.
 
-The thread only reads. It is a daemon, is joined when the watching ends, and a fault in it ends the watching, never
-the run. Nothing is watched, and nothing costs anything, unless asked for: by ``monitor()`` or MILLRACE_MONITOR.
+The thread only reads. It is a daemon, is joined when the monitor stops, and an error in it stops the monitor, never
+the run. There is no overhead unless monitoring is enabled by ``monitor()`` or MILLRACE_MONITOR.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ __all__ = ["Monitor", "monitor", "monitor_until_exit"]
 
 log = get_logger(__name__)
 
-# Seconds between looks, unless the call or config.set_monitor_sampling_interval says otherwise.
+# Seconds between samples, unless the call or config.set_monitor_sampling_interval sets another interval.
 INTERVAL = 0.25
-# Runs that are remembered; a process that trains for a week starts many.
+# The maximum number of runs to keep; a process that trains for a week starts many.
 MOST_RUNS = 8
 
 
 class View(Protocol):
-    """Somewhere to show runs: a terminal, or lines of plain text."""
+    """A view of runs: a terminal display, or lines of plain text."""
 
     def start(self) -> None: ...
 
     def show(self, runs: list[ObservedRun]) -> None: ...
 
     def stop(self, runs: list[ObservedRun]) -> None:
-        """The last look; the screen is the user's again afterwards."""
+        """Show the runs a last time, and restore the screen."""
 
 
 class Monitor:
-    """What ``monitor()`` gives: use it in a ``with`` statement. Every pipeline iterated inside is watched.
+    """The result of ``monitor()``: use it in a ``with`` statement. Every pipeline iterated inside is monitored.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
@@ -82,7 +82,7 @@ class Monitor:
 
     @property
     def url(self) -> str | None:
-        """Where the page is, while it is there: with ``monitor(page=True)``, inside its block.
+        """The address of the page while it is served: with ``monitor(page=True)``, inside its block.
 
         >>> import millrace.dataset as ds
         >>> with ds.monitor(page=True) as watched:
@@ -93,7 +93,7 @@ class Monitor:
 
     @property
     def history(self) -> Path | None:
-        """The file that the run is written to, for ``millrace watch``; None where it could not be made.
+        """The event log of the run, for ``millrace watch``; None if it could not be created.
 
         >>> import millrace.dataset as ds
         >>> with ds.monitor(history="run.history") as watched:
@@ -103,7 +103,7 @@ class Monitor:
         return None if self._recorder is None else self._recorder.path
 
     def reports(self) -> list[Report]:
-        """A report of each run that was watched, the last eight of them.
+        """Reports of the monitored runs, at most the last eight.
 
         >>> import millrace.dataset as ds
         >>> with ds.monitor() as watched:
@@ -114,14 +114,14 @@ class Monitor:
         return [Report(run) for run in list(self._runs)]
 
     def leave_to_parent(self) -> None:
-        """In a child of fork: the history is its parent's to write, and the page its parent's to serve."""
+        """In a forked child: close the event log and the server of the parent without effect on them."""
         if self._recorder is not None:
             self._recorder.forget()
         if self._server is not None:
             self._server.forget()
 
     def add_run(self, run: ObservedRun) -> None:
-        """Watch this run too."""
+        """Monitor another run."""
         if os.getpid() == self._pid and not self._over.is_set():
             start_history(run, self.interval)
             self._runs.append(run)
@@ -129,7 +129,7 @@ class Monitor:
                 self._recorder.follow(run)
 
     def start(self) -> Self:
-        """Begin to watch; ``with`` calls it.
+        """Start monitoring; ``with`` calls it.
 
         >>> import millrace.dataset as ds
         >>> watched = ds.monitor().start()
@@ -139,7 +139,7 @@ class Monitor:
             return self
         self._open_history()
         self._over.clear()
-        # one screen has room for one view; a monitor inside another only keeps the history
+        # only one view per screen; a monitor inside another only records the history
         self._view = None if active else _choose_view()
         if self._view is not None:
             self._view.start()
@@ -149,10 +149,10 @@ class Monitor:
         return self
 
     def _open_history(self) -> None:
-        """Begin the file, and the page that shows it. One that nobody asked for is left out where it cannot be had."""
+        """Create the event log, and the page that shows it. Without a request of the user, errors only disable it."""
         requested = bool(self._page) or self._history is not None
         if active and not requested:
-            return  # the monitor around this one writes it
+            return  # the outer monitor writes it
         from .live.recorder import RunRecorder
         from .live.run_directory import new_log_path
 
@@ -185,9 +185,9 @@ class Monitor:
                 server.close()
 
     def stop(self, why: str = "") -> None:
-        """End the watching, give the screen back and write the page, if one was asked for.
+        """Stop monitoring, restore the screen and write the HTML report, if one was requested.
 
-        ``why`` is what went wrong, if anything did; the history keeps it.
+        ``why`` is the error, if there was one; it is recorded in the history.
 
         >>> import millrace.dataset as ds
         >>> ds.monitor().stop()
@@ -220,7 +220,7 @@ class Monitor:
         except OSError as error:  # the page cannot be written
             if exc_type is None:
                 raise
-            log.warning("%s was not written: %s", self.html, error)  # what went wrong inside matters more
+            log.warning("%s was not written: %s", self.html, error)  # the exception of the block is raised
 
     def _work(self) -> None:
         try:
@@ -249,18 +249,18 @@ def monitor(
     page: Annotated[bool | int, Range(1, 65535)] = False,
     history: Any = None,
 ) -> Monitor:
-    """Watch every pipeline iterated inside a ``with`` block, live.
+    """Monitor every pipeline iterated inside a ``with`` block, live.
 
-    In a terminal each stage has a line: rows per second, how busy it is, how full its queue; below it stands the
-    verdict. Elsewhere a plain line is printed every few seconds. Your own prints stay readable. ``html`` names a
+    In a terminal each stage has a line with rows per second, busy time and queue fill; below it is the
+    diagnosis. Elsewhere a plain line is printed every few seconds. Output of the program stays readable. ``html`` is a
     file for the report of the last run, with its history. The variable MILLRACE_MONITOR=1 does the same for a
-    whole program; MILLRACE_MONITOR=report.html writes the page too.
+    whole program; MILLRACE_MONITOR=report.html also writes the page.
 
-    ``page=True`` shows the run in a browser as it goes, a ``Model`` that trains too: the address, on this machine
-    alone, is printed to stderr (``page=8080``: at that port; MILLRACE_MONITOR=page for a whole program). The same is
-    seen with ``millrace watch --live``, from another terminal, of any run that is watched. ``history`` names the file
-    for it, which ``millrace watch FILE`` opens again afterwards; without it the last twenty runs are kept among
-    temporary files.
+    ``page=True`` shows the run in a browser, including the training of a ``Model``: the address, which is accessible
+    only from this machine, is printed to stderr (``page=8080`` sets the port; MILLRACE_MONITOR=page for a whole
+    program). ``millrace watch --live`` shows any monitored run from another terminal. ``history`` is the file
+    for it, which ``millrace watch FILE`` opens later; without it the last twenty runs are kept in the runtime
+    directory.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset(list(range(1000))).batch(10)
@@ -286,7 +286,7 @@ def monitor(
 
 
 def monitor_until_exit(setting: str) -> None:
-    """Watch until the process ends, as the variable in the environment wishes it."""
+    """Monitor until the process ends, as set by the environment variable."""
     html = None if setting in ("1", "page") else setting
     atexit.register(Monitor(html, INTERVAL, page=setting == "page").start().stop)
 

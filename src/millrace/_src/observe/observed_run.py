@@ -1,4 +1,4 @@
-"""What the monitor reads of a run: counters and the plan. It steers nothing, so that is all it knows of the engine."""
+"""Interface of runs for the monitor: counters and the plan, read-only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ObservedRun"]
 
 
 class MemoryUsage(Protocol):
-    """Bytes in the hands of a run: now, at most so far, and allowed."""
+    """Memory of a run in bytes: current, peak, and limit."""
 
     @property
     def used(self) -> int: ...
@@ -25,7 +25,7 @@ class MemoryUsage(Protocol):
 
 
 class ObservedRun(Protocol):
-    """A run, as the engine's ``Run`` is one."""
+    """A run; ``PipelineRun`` of the engine implements it."""
 
     @property
     def stats(self) -> RunStats: ...

@@ -1,9 +1,9 @@
-"""What a row costs in each part of a running pipeline, and how fast rows could come after a change.
+"""Performance model of a pipeline: cost per row in each part, and predicted throughput after a change.
 
-A part is whatever works on its own: the workers of a segment, the thread of a barrier, the consumer's thread. A row
-uses each for some processor time and some waiting. Rows come as fast as the slowest part lets them, and no faster
-than the cores, or the one GIL, can serve all parts together. A change is another set of parts; both are computed in
-the same way, and what the model misses on the run that was measured is taken to be missed after the change too.
+A part is a unit that works concurrently: the workers of a segment, the thread of a barrier, the consumer's thread. A
+row needs processor time and waiting time in each part. The throughput is limited by the slowest part, and by the total
+processor time on the cores or under the GIL. A change is another set of parts; both are computed in
+the same way, and the error of the model on the measured run is assumed to be the same after the change.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from millrace._src.core.statistics import RunSnapshot, RunStats, StageSnapshot, 
 
 __all__ = ["PerformanceModel", "StageCost", "window_of"]
 
-# A process that uses about one core while several of its threads are busy takes turns at the GIL.
+# If a process uses about one core while several of its threads are busy, its threads compete for the GIL.
 TURNS = (0.75, 1.3)
-# Cores count as full from this share on: nothing ever fills them to the last percent.
+# Cores count as saturated from this share on.
 FULL = 0.85
 # Less waiting than this share of the busy time is the noise of a shared machine.
 NOISE = 0.15
-# On full cores a thread may wait this many times as long as it computes, and longer where other programs fill them;
+# On saturated cores a thread may wait this many times as long as it computes, and longer with other programs on them;
 # the rest is waiting for something else.
 CROWD, EXTERNAL_CROWD = 3, 20
-# Other programs count when they take this many of the cores.
+# Other programs are considered if they use this many of the cores.
 EXTERNAL_LOAD = 0.3
-# The budget decides when it held back this share of the chunks.
+# The memory budget is the limit if it delayed this share of the chunks.
 SQUEEZED = 0.3
 
 
@@ -42,10 +42,9 @@ class StageCost:
     block: float = 0.0
     # processor time that holds this process's GIL
     gil: float = 0.0
-    # time in which only one worker can be
+    # time in which only one worker can run
     serial: float = 0.0
-    # processor time that goes with each chunk, or with each batch handed out, however many rows are in it;
-    # both are contained in cpu
+    # processor time per chunk, and per returned batch, independent of the number of rows; both are included in cpu
     per_chunk: float = 0.0
     per_batch: float = 0.0
 
@@ -55,7 +54,7 @@ class StageCost:
 
     @property
     def rate(self) -> float:
-        """Rows per second if nothing else held it back."""
+        """Rows per second without other limits."""
         alone = self.workers / self.seconds if self.seconds > 0 else float("inf")
         return min(alone, 1 / self.serial) if self.serial > 0 else alone
 
@@ -65,30 +64,30 @@ class StageCost:
 
 @dataclasses.dataclass(frozen=True)
 class PerformanceModel:
-    """The parts of one run. ``measured`` is the rate it really had."""
+    """The parts of one run. ``measured`` is its measured rate."""
 
     parts: tuple[StageCost, ...]
     cores: int
     measured: float
     sums: RunSnapshot
-    # the byte budget kept workers without work
+    # the memory budget left workers without work
     memory_limited: bool = False
-    # cores that this run used, and that other programs took of those it might have used
+    # the number of cores used by this run, and by other programs
     used: float = 0.0
     external_cores: float = 0.0
-    # cores were all in use, by this process or by others
+    # all cores were in use, by this process or by others
     cores_saturated: bool = False
-    # threads of this process took turns at the GIL
+    # threads of this process competed for the GIL
     gil_contention: bool = False
 
     @property
     def seconds(self) -> float:
-        """How long what was measured took."""
+        """Duration of the measurement."""
         return self.sums.consumer_wait + self.sums.consumer_busy
 
     @property
     def taken(self) -> bool:
-        """Other programs fill the cores: whatever computes here only waits for its turn."""
+        """Whether other programs use the cores, so that computing parts wait for a core."""
         return self.cores_saturated and self.external_cores > EXTERNAL_LOAD
 
     @property
@@ -100,10 +99,10 @@ class PerformanceModel:
         return sum(part.gil for part in self.parts)
 
     def bounds(self) -> Iterator[tuple[str, float]]:
-        """(what, rows per second it allows): each part, the cores, the GIL."""
+        """(resource, maximum rows per second): each part, the cores, the GIL."""
         for part in self.parts:
             yield str(part.stage), part.rate
-        # a run that mostly waits gets its share of taken cores when it wakes up; nobody else may hope for one
+        # a run that mostly waits gets its share of busy cores when it wakes up; other runs do not get more
         left = max(self.used, self.cores / 2 if self.taken else self.cores - self.external_cores)
         yield "cores", left / self.cpu if self.cpu > 0 else float("inf")
         yield "gil", 1 / self.gil if self.gil > 0 else float("inf")
@@ -120,20 +119,20 @@ class PerformanceModel:
         return next((part for part in self.parts if part.stage == stage), None)
 
     def with_parts(self, *changed: StageCost) -> PerformanceModel:
-        """The same with these parts in place of those of the same stage; new ones are added."""
+        """The model with parts replaced by stage; new ones are added."""
         new = {part.stage: part for part in changed}
         kept = [new.pop(part.stage, part) for part in self.parts]
         return dataclasses.replace(self, parts=(*kept, *new.values()))
 
     def predict(self, after: PerformanceModel, *, same_loss: bool = True) -> float:
-        """Rows per second after a change. What the model misses now it misses then, unless the change cures that."""
+        """Rows per second after a change. The error of the model is assumed to stay, unless ``same_loss`` is False."""
         shared = same_loss or self.external_cores > NOISE * self.cores
         loss = min(1.0, max(0.5, self.measured / self.rate)) if shared and self.rate else 1.0
         return max(self.measured, after.rate * loss)
 
     @classmethod
     def of(cls, run: RunStats, cores: int) -> PerformanceModel | None:
-        """From the counters alone; None where nothing was delivered."""
+        """Create the model from the counters of a run; None if nothing was delivered."""
         sums = window_of(run)
         seconds = sums.consumer_wait + sums.consumer_busy
         if sums.rows <= 0 or seconds <= 0:
@@ -162,7 +161,7 @@ class PerformanceModel:
 
 
 def window_of(run: RunStats) -> RunSnapshot:
-    """What happened after the first batch; everything where that was most of it."""
+    """The counters after the first batch; all counters if most rows came before."""
     everything = RunSnapshot.of(run)
     if run.mark is None:
         return everything
@@ -175,7 +174,7 @@ def _pairs(run: RunStats, sums: RunSnapshot) -> Iterator[tuple[StageStats, Stage
 
 
 class _Parts:
-    """Makes the parts of a run; one method per role."""
+    """Computes the parts of a run; one method per role."""
 
     def __init__(
         self,
@@ -205,7 +204,7 @@ class _Parts:
         yield self._consumer()
 
     def _waiting(self, busy: float, cpu: float, *, rivals: int) -> float:
-        """Seconds of waiting for a disk, a lock or a sleep, after what the cores, or rivals for the GIL, explain."""
+        """Seconds of waiting for a disk, a lock or a sleep, without waiting for cores or for the GIL."""
         explained = max(self.crowd, rivals if self.turns else 0) * cpu
         waited = busy - cpu - explained
         return waited if waited > NOISE * busy else 0.0
@@ -220,7 +219,7 @@ class _Parts:
             workers = min(workers, max(1.0, sums.busy / self.seconds))
         serial = 0.0
         if threads and stage.ops[0].serial:
-            # waiting for one's turn is in it; but all turns together cannot take longer than the run
+            # it includes waiting for the lock, but the total cannot exceed the duration of the run
             serial = min(sums.ops[0][1], self.seconds) / self.rows
         return StageCost(
             number,

@@ -1,6 +1,6 @@
-"""The changes that could make a run faster, each with the rate that the model predicts for it.
+"""Recommendations: candidate changes of a pipeline, each with its predicted throughput.
 
-Every knob is tried on every part, in the model. A candidate names what to write; nothing is decided here.
+Every parameter is tried on every part in the model. A candidate has the arguments to change; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from .performance_model import PerformanceModel, StageCost
 
 __all__ = ["Candidate", "list_candidates", "slowest_op"]
 
-# Worker counts worth trying where the work is waiting; processes cost memory and time to start.
+# The maximum worker counts to try for waiting workers; processes cost memory and start-up time.
 MAX_THREADS, MAX_PROCESSES = 16, 8
-# Fewer workers are preferred while they reach this share of what more of them would.
+# Fewer workers are preferred if they reach this share of the best rate.
 NEARLY = 0.95
-# A batch of this many rows hides the cost of handing it out; a chunk of this many that of the hand-over.
+# With this many rows in a batch, the cost to return it is negligible; the same for a chunk and its dispatch.
 BATCH_ROWS, CHUNK_ROWS = 64, 64
 PROCESS_CHUNK = 0.02
-# The largest share of the work on a chunk that taking it up is trusted to be: 0.58 was measured for one row and a short
-# function. What looks like more is a step that was timed while the machine was slow, and would promise far too much.
+# The maximum share of the dispatch in the work on a chunk: 0.58 was measured for one row and a short function. A larger
+# value is a measurement while the machine was slow, and would predict far too much.
 MAX_FIXED = 0.57
-# Stacking a row into a batch, where rows were not stacked before.
+# Seconds to stack a row into a batch, if rows were not stacked before.
 STACK_SECONDS = 0.3e-6
-# A budget is raised to no more than so many times what there is: the rest is the user's to decide.
+# The maximum factor by which the memory budget is increased.
 MAX_BUDGET_FACTOR = 16
-# A part that was busy for a smaller share of the time is not what the run waited for.
+# A part that was busy for a smaller share of the time is not the bottleneck.
 BUSY = 0.5
-# Handing out is worth a word from this share of the consumer's time on.
+# Returning batches is considered from this share of the consumer's time on.
 HANDING_OUT = 0.3
-# Where the model explains less than this share of a run, it knows nothing about other workers.
+# If the model explains less than this share of a run, it predicts nothing for other worker counts.
 EXPLAINED = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """One change: the knob, the arguments to pass, the op to pass them to, and what the model makes of it."""
+    """One change: the parameter, the arguments, their op, and the predicted rate."""
 
     knob: str
     value: Any
@@ -53,10 +53,10 @@ class Candidate:
 def list_candidates(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
     if model.memory_limited:
         yield from _budget(model, run, budget)
-        return  # more of anything would be held back too
+        return  # other changes would be limited by the budget too
     for part in model.parts if model.measured > EXPLAINED * model.rate else ():
         if model.taken and part.block <= part.cpu:
-            continue  # it would only compete with other programs for more of the cores
+            continue  # more workers would only compete with other programs for the cores
         if part.role == "segment" and _is_busy(model, part, run.stages[part.stage]):
             yield from _segment(model, part, run.stages[part.stage])
         elif part.role == "thread" and part.seconds * model.measured > BUSY:
@@ -66,13 +66,13 @@ def list_candidates(model: PerformanceModel, run: RunStats, budget: int) -> Iter
 
 
 def _is_busy(model: PerformanceModel, part: StageCost, stage: StageStats) -> bool:
-    """Whether its workers, or the one place that only one of them can be in, were at work most of the time."""
+    """Whether its workers, or its serial section, were busy most of the time."""
     sums = model.sums.stages[part.stage]
     return sums.busy > BUSY * model.seconds * max(1, stage.working) or part.serial * model.measured > BUSY
 
 
 def slowest_op(stage: StageStats, part: StageCost | None) -> OpStats:
-    """The op that costs most: by its waiting where it really waits, by its work where it only waits for its turn."""
+    """The most expensive op: by busy time if the part really waits, else by processor time."""
     waits = part is not None and part.block > part.cpu
     return max(stage.ops, key=lambda op: op.busy if waits else op.cpu)
 
@@ -90,7 +90,7 @@ def _segment(model: PerformanceModel, part: StageCost, stage: StageStats) -> Ite
             arguments = {"python_multiprocessing": True, "num_parallel_workers": value}
             yield Candidate("python_multiprocessing", True, arguments, part.stage, op, predicted)
     most = MAX_THREADS if stage.shares_gil else MAX_PROCESSES
-    # a number that was asked for already and not given would not be given when it is asked for again
+    # do not recommend a number that was requested already and not granted
     counts = _counts(max(stage.workers, op.requested_workers or 0), model.cores, most)
     remembers = any(stage_op.serial and stage_op.node_type == "Map" for stage_op in stage.ops)
     if counts and not remembers and not (op.serial and op.node_type == "Read"):
@@ -116,7 +116,7 @@ def _with_workers(model: PerformanceModel, part: StageCost, workers: int) -> Per
 def _in_processes(
     model: PerformanceModel, part: StageCost, stage: StageStats, workers: int
 ) -> PerformanceModel:
-    """The segment in worker processes; a user's object that is read by threads stays where it is."""
+    """The model with the segment in worker processes; a user's object that threads read is not moved."""
     rows = model.sums.rows
     sums = model.sums.stages[part.stage]
     stays = (
@@ -136,7 +136,7 @@ def _in_processes(
 
 
 def _stream(model: PerformanceModel, part: StageCost, run: RunStats) -> Iterator[Candidate]:
-    """A one-pass source as one with random access, read by worker processes."""
+    """Candidate: random access instead of a one-pass source, read by worker processes."""
     stream = next((i for i in range(part.stage, -1, -1) if run.stages[i].stage_type == "stream"), None)
     inner = part.cpu - part.per_chunk
     if stream is None or inner + part.block <= 0:
@@ -155,7 +155,7 @@ def _stream(model: PerformanceModel, part: StageCost, run: RunStats) -> Iterator
 
 
 def _budget(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Candidate]:
-    """Room for a chunk in the hands of every worker, and for as many that wait."""
+    """Candidate: memory for a chunk per worker, and for as many queued chunks."""
     num_bytes, parts = 0.0, []
     for part in model.parts:
         if part.role == "segment":
@@ -171,7 +171,7 @@ def _budget(model: PerformanceModel, run: RunStats, budget: int) -> Iterator[Can
 
 
 def _chunks(model: PerformanceModel, run: RunStats) -> Iterator[Candidate]:
-    """Chunks whose size a setting fixed, as large as the engine would make them."""
+    """Candidate: chunk sizes chosen by the engine instead of a fixed setting."""
     small = [i for i, stage in enumerate(run.stages) if stage.fixed_rows is not None and stage.background]
     if not small:
         return
@@ -196,7 +196,7 @@ def _fixed(run: RunStats, stage: int) -> int:
 def _larger(
     model: PerformanceModel, stage: StageStats, part: StageCost, rows: float = CHUNK_ROWS
 ) -> StageCost:
-    """The segment with so many rows in a chunk: the cost of taking it up is shared by more of them."""
+    """The segment with larger chunks: more rows share the dispatch cost."""
     sums = model.sums.stages[part.stage]
     now = sums.rows_in / max(1, sums.chunks)
     if now >= rows:
@@ -207,13 +207,13 @@ def _larger(
 
 
 def _batches(model: PerformanceModel, run: RunStats) -> Iterator[Candidate]:
-    """Larger batches, where handing out small ones takes the time."""
+    """Candidate: larger batches, if returning small ones takes most of the time."""
     sums, consumer = model.sums, model.part(-1)
     now = sums.rows / max(1, sums.delivered)
     batch = next((i for i, stage in enumerate(run.stages) if stage.batches), -1)
     size = run.stages[batch].batch_size if batch >= 0 else 1
     if size is None or max(now, size) * 4 > BATCH_ROWS or run.rows < 2 * BATCH_ROWS * max(1, run.epochs):
-        return  # large already, not the user's number, or more than an epoch could fill
+        return  # large already, not a number, or larger than an epoch
     handing_out = 0.0 if consumer is None else consumer.per_batch + consumer.per_chunk
     if handing_out * model.measured < HANDING_OUT:
         return

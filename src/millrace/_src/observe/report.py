@@ -1,4 +1,4 @@
-"""What a run did, stage by stage, and which stage holds it back."""
+"""Report of a run: statistics per stage, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Report"]
 class Report:
     """A snapshot of a run: as a table (``print(report)``), as data (``to_dict``), as a page (``to_html``).
 
-    ``verdict`` names the bottleneck, the evidence, the change to make and the rate to expect after it.
+    ``verdict`` is the diagnosis: the bottleneck, the evidence, the recommended change and the predicted rate.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset(list(range(1000)), shuffle=False).batch(10)
@@ -53,33 +53,33 @@ class Report:
         self.padding = run.padded_rows
         self.cores = available_cores()
         steady = window_of(stats)
-        # rates and shares are those after the start-up, where the run was long enough to leave it out
+        # rates and shares exclude the start-up if the run was long enough
         self.start_left_out = steady.delivered < stats.delivered
         took = steady.consumer_wait + steady.consumer_busy if self.start_left_out else self.elapsed
         self.rate = steady.rows / took if took > 0 else 0.0
         outside = sum(stage.cpu for stage in stats.stages if stage.outside)
         self.cores_used = (stats.process_cpu + outside) / self.elapsed if self.elapsed else 0.0
         units = units_of(run)
-        # what is delivered: "row" or "batch"
+        # the unit of delivery: "row" or "batch"
         self.unit = units[-1] if units else "row"
         self.stages = [
             _stage(stage, sums, took, unit)
             for stage, sums, unit in zip(stats.stages, steady.stages, units, strict=True)
             if stage.stage_type != "indices"
         ]
-        # the verdict speaks of the rate that stands above it
+        # the diagnosis uses the same rate as the report
         self.verdict: Diagnosis = diagnose(stats, run.budget.limit, self.cores).at(self.rate)
-        # None unless a monitor looked at the run
+        # None unless the run was monitored
         history = history_of(run)
         self.history: dict[str, Any] | None = None if history is None else history.to_dict()
-        # what autotune changed, and what that gained; None where it is off
+        # the changes of autotune and their gain; None if it is off
         self.tuning: dict[str, Any] | None = None if stats.tuning is None else stats.tuning.to_dict()
         self._tuning = stats.tuning
         self._plan = run.plan
 
     @property
     def bottleneck(self) -> str:
-        """The verdict as one paragraph.
+        """The diagnosis as one paragraph.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3]).batch(1)
@@ -103,7 +103,7 @@ class Report:
         return {**values, "verdict": self.verdict.to_dict(), "bottleneck": self.bottleneck}
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, title: str = "Millrace report") -> str:
-        """The report as one page that needs nothing else: no network, no scripts. Written to ``path`` if given.
+        """The report as one self-contained page: no network, no scripts. Written to ``path`` if given.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3])
@@ -129,14 +129,14 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The page, inside a frame of its own, as notebooks show it."""
+        """The page inside a frame, for notebooks."""
         inside = escape(self.to_html(), quote=True)
         style = "width:100%;height:640px;border:1px solid #8884;border-radius:8px"
         return f'<iframe title="Millrace report" style="{style}" srcdoc="{inside}"></iframe>'
 
     @property
     def tuned(self) -> list[str]:
-        """What autotune changed and gained, in lines; empty where it is off.
+        """The changes of autotune and their gain, as lines; empty if it is off.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3])
@@ -171,10 +171,10 @@ def _wrap_text(text: str) -> str:
 
 
 def units_of(run: ObservedRun) -> list[str]:
-    """What each stage counts: batches from the one that makes them on, rows before."""
+    """The unit of each stage: rows before the stage that makes batches, batches from there on."""
     nodes, stages = list(walk(run.plan.root)), run.stats.stages
     if len(nodes) != len(stages):
-        # without the tree: all that come after a stage that makes batches
+        # without the tree: all stages after one that makes batches
         first = next((i for i, stage in enumerate(stages) if stage.batches), len(stages))
         return ["row" if i < first else "batch" for i in range(len(stages))]
     batched: dict[int, bool] = {}
@@ -184,7 +184,7 @@ def units_of(run: ObservedRun) -> list[str]:
 
 
 def _cache(stage: StageStats, unit: str) -> dict[str, Any]:
-    """Where the same workers make batches of what the cache gave, it counts rows all the same."""
+    """The statistics of a cache; they count rows even if the same workers make batches."""
     assert stage.cache is not None
     counts = dataclasses.asdict(stage.cache)
     # the key of the report is "made"
@@ -204,7 +204,7 @@ def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> 
         "kind": stage.stage_type,
         "workers": stage.workers,
         "working": stage.working,
-        # what it gave in all, and after the start-up in a second
+        # total outputs, and outputs per second after the start-up
         "unit": unit,
         "given": stage.num_outputs,
         "rate": stage.count_outputs(steady) / took if took else 0.0,
@@ -212,14 +212,14 @@ def _stage(stage: StageStats, steady: StageSnapshot, took: float, unit: str) -> 
         "bytes": stage.bytes,
         "busy": busy,
         "cpu": min(busy, cpu),
-        # the share of their time that its working workers were busy
+        # the share of time that its workers were busy
         "utilisation": min(1.0, share),
         "wait_in": stage.wait_in,
         "wait_out": stage.wait_out,
         "queue_fill": stage.mean_fill,
         "budget_waits": stage.refused,
         "spilled_bytes": stage.spilled,
-        # what a cache in it did, if there is one
+        # the statistics of its cache, if there is one
         "cache": None if stage.cache is None else _cache(stage, unit),
         # rows from each input of a mix
         "drawn": list(stage.sampled),

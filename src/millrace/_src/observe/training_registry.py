@@ -1,7 +1,7 @@
-"""Which trainings run in this process, for whoever looks on.
+"""Registry of the trainings in this process, for monitors.
 
-The monitor stands in the data wing and knows no ``Model``; a training enters itself here and says how it stands. A loss
-is read by the training's own thread, and only while somebody looks: reading it waits for the device.
+The monitor does not import ``Model``; a training registers itself here and returns its counters. A loss is read by the
+thread of the training, and only while there are subscribers, because reading it waits for the device.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class TrainingCounts:
-    """A training at one moment; seconds and steps count up."""
+    """Counters of a training at one moment; seconds and steps only increase."""
 
     network: str
-    # where it stands (a resumed one begins in the middle), and how many it has made itself
+    # the current step (a resumed training starts in the middle), and the number of steps in this process
     step: int
     steps: int
     epoch: int
@@ -39,29 +39,29 @@ class TrainingCounts:
     loss: float | None
     rate: float | None
     over: bool
-    # the counters of the pipeline that feeds it, where there is one
+    # the statistics of its pipeline, if there is one
     pipeline_stats: RunStats | None
 
 
 class MonitoredTraining(Protocol):
-    """What can be looked at."""
+    """A training that returns its counters."""
 
     def counts(self) -> TrainingCounts: ...
 
 
-# Trainings that begin faster than anybody looks: the last so many are seen.
+# The maximum number of new trainings between two samples.
 MOST = 64
 _lookers: dict[int, deque[MonitoredTraining]] = {}
 
 
 def register_training(training: MonitoredTraining) -> None:
-    """A training begins: whoever looks on gets it."""
+    """Register a new training with all subscribers."""
     for begun in list(_lookers.values()):
         begun.append(training)
 
 
 def subscribe(looker: object) -> deque[MonitoredTraining]:
-    """Look on from here: what begins later comes into the queue, and losses are read from time to time.
+    """Subscribe: later trainings are added to the returned queue, and losses are read from time to time.
 
     >>> me = object()
     >>> begun = subscribe(me)
@@ -73,10 +73,10 @@ def subscribe(looker: object) -> deque[MonitoredTraining]:
 
 
 def unsubscribe(looker: object) -> None:
-    """Look no more."""
+    """End a subscription."""
     _lookers.pop(id(looker), None)
 
 
 def has_subscribers() -> bool:
-    """Whether anybody looks."""
+    """Whether there are subscribers."""
     return bool(_lookers)

@@ -1,4 +1,4 @@
-"""One report of a training: its steps, its pipeline, and who waited for whom."""
+"""Report of a training: steps, pipeline, transfer, and whether the data or the step was the bottleneck."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from typing import Any, Protocol
 
 __all__ = ["TrainReport"]
 
-# A step that waits for less than this share of its time is fed well enough.
+# If steps wait for a smaller share of the time, data is not the bottleneck.
 LITTLE = 0.05
 
 
 class _Training(Protocol):
-    """What the report reads of a training loop."""
+    """The attributes of a training loop that the report reads."""
 
     seconds: float
     feed: Any
 
 
 class TrainReport:
-    """How a training went. Printed, it names the side that waited; ``pipeline`` is the data's own report.
+    """Report of a training. Printed, it states whether the data or the step was the bottleneck.
 
     Attributes: ``steps``, ``seconds``, ``waited`` (seconds in which steps waited for data), ``step_seconds`` (the rest,
-    per step), ``steps_per_second``, ``waited_share``. ``parts`` has the seconds of data, transfer and steps, each
-    counted where it was done, and ``overlapped`` says whether they were done side by side, as in sink mode.
+    per step), ``steps_per_second``, ``wait_fraction``. ``parts`` has the seconds of data, transfer and steps, each
+    measured separately; ``overlapped`` is whether they ran concurrently, as in sink mode. ``pipeline`` is the report of
+    the data pipeline.
     """
 
     def __init__(self, training: _Training) -> None:
@@ -31,7 +32,7 @@ class TrainReport:
         self.waited = min(training.feed.wait_seconds, training.seconds)
         self.pipeline: Any = training.feed.report()
         sink = training.feed.prefetcher
-        # what the sink says of the way to the device
+        # the diagnosis of the host-to-device transfer
         self.sink: Any = None if sink is None else sink.diagnosis()
         self.overlapped = sink is not None
         steps = self.seconds - self.waited
@@ -51,11 +52,11 @@ class TrainReport:
 
     @property
     def step_seconds(self) -> float:
-        """Seconds of a step without its waiting."""
+        """Seconds per step without waiting."""
         return (self.seconds - self.waited) / self.steps if self.steps else 0.0
 
     def diagnosis(self) -> str:
-        """Who waited for whom, in a sentence."""
+        """One sentence on whether the data or the step was the bottleneck."""
         if not self.steps:
             return "No step was made."
         if self.wait_fraction < LITTLE:
@@ -66,7 +67,7 @@ class TrainReport:
         gain = self.seconds / (self.seconds - self.waited) if self.seconds > self.waited else float("inf")
         return (
             f"The step waited for the pipeline, {self.wait_fraction:.1%} of the time; with data at hand the training "
-            f"would be {gain:.2f} times as fast. What the pipeline says of itself stands below."
+            f"would be {gain:.2f} times as fast. The report of the pipeline is below."
         )
 
     def time_breakdown(self) -> str:
@@ -91,7 +92,7 @@ class TrainReport:
         )
         lines = [steps, self.diagnosis(), self.time_breakdown()]
         if self.sink is not None:
-            lines.append(f"On the way to the device: {self.sink}")
+            lines.append(f"Transfer to the device: {self.sink}")
         if self.pipeline is not None:
             lines += ["", str(self.pipeline)]
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Which of five situations a channel is in, from its counters alone: what is waited for, why, and what to change."""
+"""Diagnosis of a host-to-device transfer: data, transfer or step is the bottleneck, with evidence and advice."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["SITUATIONS", "TOO_EARLY", "TransferDiagnosis", "diagnose_transfer"]
 SITUATIONS = ("data slow", "data slow now and then", "transfer slow", "step slow", "ended early")
 TOO_EARLY = "too early to say"
 
-# Below this share of waiting a step is not kept from its work by data.
+# Below this share of waiting, data is not the bottleneck.
 IDLE = 0.05
-# Steps before which the first ones, which fill the rings, would decide.
+# The minimum number of steps: the first ones wait while the ring buffers fill.
 FEW = 4
-# A wait that is many times the usual one is a hiccup; where hiccups hold most of the waiting, they are the cause.
+# A wait that is many times the median is a hiccup; if hiccups make up most of the waiting time, they are the cause.
 HICCUP, MOSTLY = 5.0, 0.6
 
 FASTER = "Make data faster: more workers for that stage, a cache, or cheaper transforms"
@@ -28,10 +28,10 @@ FASTER = "Make data faster: more workers for that stage, a cache, or cheaper tra
 @public("transfer")
 @dataclasses.dataclass(frozen=True)
 class TransferDiagnosis:
-    """The situation by name, what shows it, the stage that it is about, and what to change.
+    """The situation of a transfer, its evidence, the stage, and the advice.
 
     ``situation`` is one of ``"data slow"``, ``"data slow now and then"``, ``"transfer slow"``, ``"step slow"``,
-    ``"ended early"``, and ``"too early to say"`` before there is anything to go by.
+    ``"ended early"``, and ``"too early to say"`` before enough steps have run.
 
     >>> print(
     ...     TransferDiagnosis(
@@ -57,7 +57,7 @@ class TransferDiagnosis:
 
 @public("transfer")
 def diagnose_transfer(channel: TransferStatistics, waiting: float = 0.0) -> TransferDiagnosis:
-    """The situation of a channel; `waiting` are the seconds that a step waits at this moment.
+    """Diagnose a transfer from its counters; `waiting` is how long a step has been waiting, in seconds.
 
     >>> channel = TransferStatistics("train")
     >>> for _ in range(20):
@@ -120,7 +120,7 @@ def _ended(channel: TransferStatistics) -> TransferDiagnosis:
         return TransferDiagnosis(
             "ended early",
             f"{channel.ended} after {counted}: {failed}",
-            "Mend what the error names; steps that waited failed because of it",
+            "Fix the cause of the error; steps that waited failed because of it",
             "the data",
         )
     if channel.stopped_early:
@@ -134,7 +134,7 @@ def _ended(channel: TransferStatistics) -> TransferDiagnosis:
     who = "the data" if channel.ended == ENDED else "whoever stopped it"
     return TransferDiagnosis(
         "ended early",
-        f"{channel.ended} after {counted}, {channel.taken} of them used, and a step asked for more",
+        f"{channel.ended} after {counted}, {channel.taken} of them used, and a step requested another batch",
         "Make the number of steps and the number of batches agree: dataset.get_dataset_size(), sink_size, num_epochs",
         who,
     )
@@ -144,15 +144,15 @@ def _nothing(channel: TransferStatistics, waiting: float) -> TransferDiagnosis:
     if channel.last:
         return TransferDiagnosis(
             "transfer slow",
-            "a batch was made and its way to the device has begun, but has not ended",
+            "the transfer of a batch to the device has started, but has not ended",
             "The device does not take it: look for its own errors, and for memory that is used up",
             _transfer(channel),
         )
     if not waiting:
-        return TransferDiagnosis(TOO_EARLY, "nothing has been asked for", "Look again after some steps")
+        return TransferDiagnosis(TOO_EARLY, "no step has requested a batch", "Check again after some steps")
     return TransferDiagnosis(
         "data slow",
-        f"the pipeline has made no batch in the {waiting:.3g} s since it was asked",
+        f"the pipeline has produced no batch in the {waiting:.3g} s since the request",
         "Loop over the dataset alone to see whether rows come: `for row in dataset: ...`, or `dataset.report()`",
         waited_for(channel),
     )
@@ -167,7 +167,7 @@ def _share_of(stage: Stage) -> str:
 
 
 def _hiccups(waits: list[float]) -> tuple[float, int, float]:
-    """The share of all waiting in waits that are far above the usual one, how many they are, and the usual one."""
+    """The share of hiccups in the total waiting time, their number, and the median wait."""
     middle = statistics.median(waits)
     floor = max(HICCUP * middle, statistics.fmean(waits))
     large = [wait for wait in waits if wait > floor]

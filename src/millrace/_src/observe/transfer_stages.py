@@ -1,4 +1,4 @@
-"""The stage of a pipeline that a channel waits for, from the pipeline's own report."""
+"""The pipeline stage that a transfer waits for, from the report of the pipeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Stage", "slowest", "waited_for"]
 
 
 class Stage(NamedTuple):
-    """Its name with the user's line, its share of the pipeline's work, and what the pipeline advises."""
+    """A stage: its name with the user's line, its share of the pipeline's work, and the advice of the pipeline."""
 
     name: str = "the pipeline"
     share: float = 0.0
@@ -19,7 +19,7 @@ class Stage(NamedTuple):
 
 
 def slowest(channel: TransferStatistics) -> Stage:
-    """The operation that most of the pipeline's work goes into."""
+    """The operation with the largest share of the pipeline's work."""
     report = _report(channel)
     if report is None:
         return Stage()
@@ -30,13 +30,13 @@ def slowest(channel: TransferStatistics) -> Stage:
     if not whole:
         return Stage()
     busy, name = max(ops)
-    # the pipeline's own advice, where it names a change that is worth making
-    change = report.diagnosis.change
-    return Stage(name, busy / whole, "" if change is None else report.diagnosis.advice.rstrip("."))
+    # the advice of the pipeline, if it recommends a change
+    change = report.verdict.change
+    return Stage(name, busy / whole, "" if change is None else report.verdict.advice.rstrip("."))
 
 
 def waited_for(channel: TransferStatistics) -> str:
-    """The first stage, from the source on, that has given nothing yet."""
+    """The first stage, from the source on, without output so far."""
     report = _report(channel)
     stuck = [] if report is None else [stage for stage in report.stages if not stage["given"]]
     return _named(stuck[0]["name"], stuck[0]["where"]) if stuck else Stage().name

@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_argument_type
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_bool
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.transfer import queue_info
 

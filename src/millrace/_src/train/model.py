@@ -16,9 +16,9 @@ from millrace._src.observe import training_registry as steps
 from millrace._src.observe.training_report import TrainReport
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context
 from millrace._src.runtime.nn.argument_types import (
+    check_argument_type,
     check_bool,
     check_int,
-    check_argument_type,
     check_positive_int,
 )
 from millrace._src.runtime.nn.cell import Cell

@@ -8,11 +8,11 @@ from millrace._src.core.values.tensor import Tensor
 from millrace.ops import inverse as inv, norm as norm
 
 def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of the matrices along two axes."""
+    """Norm of matrices along two axes."""
 def qr(A: Tensor, mode: str = 'reduced') -> Any:
-    """The orthogonal and the upper triangular factor of matrices; with mode "r", only the second."""
+    """QR decomposition: the orthogonal and the upper triangular factor; with mode "r" only the second."""
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    """Norm of vectors along axes; by default of all elements as one vector."""
 
 __all__ = [
     "inv", "matrix_norm", "norm", "qr", "vector_norm"

@@ -16,81 +16,81 @@ from millrace.ops import (
 )
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last axis as wanted."""
+    """Adaptive average pooling over the last axis."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last axis, optionally with indices."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
-    """The mean of each window of (N, C, L) or (C, L)."""
+    """Average pooling of (N, C, L) or (C, L)."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The mean of each window of (N, C, H, W) or (C, H, W)."""
+    """Average pooling of (N, C, H, W) or (C, H, W)."""
 def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Average pooling of (N, C, D, H, W) or (C, D, H, W)."""
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """Each channel with mean 0 and variance 1, then scaled and shifted."""
+    """Batch normalization: each channel gets mean 0 and variance 1, then scale and shift."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean') -> Tensor:
-    """The cross entropy of probabilities with probabilities."""
+    """Binary cross entropy of probabilities with target probabilities."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-    """The cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits with target probabilities."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over one axis of (N, C, L) or (C, L)."""
+    """1-D convolution of (N, C, L) or (C, L)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over two axes of (N, C, H, W) or (C, H, W)."""
+    """2-D convolution of (N, C, H, W) or (C, H, W)."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
-    """Convolution over three axes of (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D convolution of (N, C, D, H, W) or (C, D, H, W)."""
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability `p`, the others divided by 1 - p."""
+    """Dropout: elements are zeroed with probability `p`, the others divided by 1 - p."""
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, H, W) or (C, H, W) set to 0 with probability `p`."""
+    """Dropout of whole channels of (N, C, H, W) or (C, H, W) with probability `p`."""
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Each element, or `alpha * (exp(x) - 1)` where it is below 0."""
+    """ELU: `alpha * (exp(x) - 1)` for negative elements."""
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """ELU, written into `input`."""
 def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
-    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    """GELU: x times the standard normal distribution function at x; "tanh" is the approximation."""
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along an axis times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Each element, held between two numbers; `inplace` writes the result into `input`."""
+    """Clamp each element to a range; `inplace` writes the result into `input`."""
 def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
-    """Each element, held between two numbers, written into `input`."""
+    """Clamp each element to a range, written into `input`."""
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Tensor:
-    """The input in another size, or times a factor."""
+    """Resize the input to a size, or by a factor."""
 def kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', log_target: bool = False) -> Tensor:
-    """The divergence of Kullback and Leibler."""
+    """Kullback-Leibler divergence."""
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Each element, or `negative_slope` times it where it is below 0."""
+    """Leaky ReLU: negative elements are multiplied by `negative_slope`."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Logarithm of softmax, computed without overflow."""
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of the logistic function."""
+    """Logarithm of the sigmoid function."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: Any = False) -> Any:
-    """The maximum in each window, and its place if wanted."""
+    """Max pooling, optionally with the index of each maximum."""
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    """Max unpooling over two axes: each maximum at its index, 0 elsewhere."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean') -> Tensor:
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
-    """Each vector along the axis divided by its norm, or by `eps` where that is larger."""
+    """Normalize vectors along an axis by their p-norm, or by `eps` if that is larger."""
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at the number of each class, else 0; without `num_classes`, as many as the largest number needs."""
+    """One-hot encoding of class indices. Without `num_classes`, the largest index plus one is used."""
 def pad(input: Tensor, pad: Any, mode: str = 'constant', value: float | None = None) -> Tensor:
-    """Elements put around the last axes: pairs (before, after), the last axis first."""
+    """Pad the last axes; `pad` holds pairs (before, after), the last axis first."""
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, held between 0 and 6."""
+    """ReLU6: each element clamped to [0, 6]."""
 def relu_(input: Tensor) -> Tensor:
-    """Each element, or 0 where it is below, written into `input`."""
+    """ReLU, written into `input`."""
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element times its logistic function; `inplace` writes the result into `input`."""
+    """SiLU (swish): x * sigmoid(x); `inplace` writes the result into `input`."""
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis."""
+    """Softmax along an axis."""
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element, or `value` where it is not above the threshold."""
+    """Threshold: elements not greater than `threshold` become `value`."""
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Each element, or `value` where it is not above the threshold, written into `input`."""
+    """Threshold: elements not greater than `threshold` become `value`, written into `input`."""
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None) -> Tensor:
-    """The input in another size, or times a factor."""
+    """Resize the input to a size, or by a factor."""
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",

@@ -8,7 +8,7 @@ from millrace.mint.nn.functional import log_softmax as log_softmax
 from millrace.ops import erfc as erfc, exp2 as exp2, expm1 as expm1, log1p as log1p, sinc as sinc
 
 def round(input: Tensor) -> Tensor:
-    """Each element rounded to the nearest whole number, halves to the even one."""
+    """Each element rounded to the nearest integer, halves to the even one."""
 
 __all__ = [
     "erfc", "exp2", "expm1", "log1p", "log_softmax", "round", "sinc"

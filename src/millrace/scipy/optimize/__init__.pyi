@@ -9,7 +9,7 @@ from millrace._src.runtime.optim.line_search import line_search as line_search
 from millrace._src.runtime.optim.minimize import minimize as minimize
 
 def linear_sum_assignment(cost_matrix: Tensor, maximize: bool, dimension_limit: Any = ...) -> tuple[Tensor, Tensor]:
-    """Rows and columns that belong together, so that the sum of their costs is least (or largest). Only the first `dimension_limit` columns are looked at; what finds no partner is -1."""
+    """Assign rows to columns so that the sum of costs is minimal (or maximal). Only the first `dimension_limit` columns are used; a missing partner is -1."""
 
 __all__ = [
     "line_search", "linear_sum_assignment", "minimize"

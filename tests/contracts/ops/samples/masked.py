@@ -54,7 +54,7 @@ def _(make):
     yield Call(make(3, 4), (i64(0, 0), i64(1, 1)), make(2), True)
 
 
-@samples(m.index_put_places)
+@samples(m.index_put_primitive)
 def _(make):
     yield Call(make(3, 4), make(2), (i64(0, 1), i64(1, 1)))
     yield Call(make(3, 4), make(2), (i64(0, 0), i64(1, 1)), 1)

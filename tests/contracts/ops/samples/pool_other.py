@@ -24,7 +24,7 @@ def _(make):
     yield Fails(make(2, 3, 7, 6), (3, -2))
 
 
-@samples(p.adaptive_max_pool2d_places)
+@samples(p.adaptive_max_pool2d_with_indices)
 def _(make):
     yield Call(make(2, 3, 7, 6), 3)
     yield Call(make(2, 3, 7, 6), (3, 2))
@@ -42,7 +42,7 @@ def _(make):
     yield Call(make(1, 2, 7, 6, 5), (3, 2, 2), True)
 
 
-@samples(p.adaptive_max_pool3d_places)
+@samples(p.adaptive_max_pool3d_with_indices)
 def _(make):
     yield Call(make(1, 2, 7, 6, 5), np.array([3, 2, 2], np.int32))
 
@@ -92,12 +92,12 @@ def _(make):
     yield Call(make(1, 2, 6, 7, 5), 2, None, (0.5, 0.6, 0.5), True, make(1, 2, 3, low=0, high=1))
 
 
-@samples(fractional_pooling.fractional_max_pool2d_places)
+@samples(fractional_pooling.fractional_max_pool2d_with_indices)
 def _(make):
     yield Call(make(1, 2, 6, 7), make(1, 2, 2, low=0, high=1), 2, (3, 4))
 
 
-@samples(fractional_pooling.fractional_max_pool3d_places)
+@samples(fractional_pooling.fractional_max_pool3d_with_indices)
 def _(make):
     yield Call(make(1, 2, 6, 7, 5), make(1, 2, 3, low=0, high=1), (2.0, 2.0, 2.0), (3, 4, 2))
     yield Call(make(1, 2, 6, 7, 5), make(1, 2, 3, low=0, high=1), 2, (3, 4, 2))

@@ -176,7 +176,7 @@ WITH_SERVER = [
     Case(
         "random below",
         "count(photos().map([small, flip], 'image').map(cast, 'label', cache=cache()))",
-        ("RandomHorizontalFlip draws anew",),
+        ("RandomHorizontalFlip samples new random numbers",),
         better="MindSpore freezes the first draw without a word",
         raises=(RuntimeError,),
     ),
@@ -268,8 +268,8 @@ WITHOUT_SERVER = [
     Case(
         "iterate",
         "count(photos(cache=cache()))",
-        ("no cache server answers at port", "dataset-cache --start"),
+        ("no cache server is running at port", "dataset-cache --start"),
     ),
     Case("size", "photos(cache=cache()).get_dataset_size()"),
-    Case("stat", "cache().get_stat()", ("no cache server answers at port",)),
+    Case("stat", "cache().get_stat()", ("no cache server is running at port",)),
 ]

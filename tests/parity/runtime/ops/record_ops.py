@@ -69,8 +69,8 @@ def record(store: Store, family: str, specs: list[OpSpec], stale: list[OpSpec], 
     written = json.loads(path.read_text()) if path.exists() else {}
     for spec in stale:
         answers = shared({c.name: results[c.name] for c in store.cases(spec)})
-        written[spec.name] = {"digest": store.digest(spec), **answers}
-    names = {spec.name for spec in specs}
+        written[key(spec).partition(".")[2]] = {"digest": store.digest(spec), **answers}
+    names = {key(spec).partition(".")[2] for spec in specs}
     lines = [
         f"{json.dumps(name)}: {{\n"
         + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in each.items())

@@ -21,7 +21,7 @@ def test_installed_and_no_address():
 
 def test_not_installed(monkeypatch):
     monkeypatch.setattr(checks, "version_of", lambda name: None)
-    assert found().summary == "not installed; run_on('ray') wants pip install 'ray>=2.60'"
+    assert found().summary == "not installed; run_on('ray') needs pip install 'ray>=2.60'"
 
 
 def test_too_old(monkeypatch):
@@ -34,12 +34,12 @@ def test_an_address_that_answers():
     with socket.create_server(("127.0.0.1", 0)) as server:
         said = found(RAY_ADDRESS=f"127.0.0.1:{server.getsockname()[1]}")
     assert said.level == "ok"
-    assert said.summary.endswith("answers")
+    assert said.summary.endswith("is reachable")
 
 
 @pytest.mark.parametrize(
     ("address", "why"),
-    [("127.0.0.1:1", "no answer"), ("ray://head:10001", "client address"), ("head", "HOST:PORT")],
+    [("127.0.0.1:1", "no connection"), ("ray://head:10001", "client address"), ("head", "HOST:PORT")],
 )
 def test_an_address_that_does_not(address, why):
     said = found(RAY_ADDRESS=address)
@@ -61,7 +61,7 @@ def test_ray_without_ray_serve(monkeypatch):
     monkeypatch.setattr(checks, "version_of", lambda name: "2.60.0" if name in ("ray", "requests") else None)
     said = served()
     assert said.level == "ok"
-    assert said.summary.startswith("not installed; `millrace serve --ray` wants pip install ")
+    assert said.summary.startswith("not installed; `millrace serve --ray` needs pip install ")
     assert "'ray[serve]>=2.60'" in said.summary
 
 

@@ -46,7 +46,7 @@ def test_private_mapping_keeps_its_writes():
 
 def test_more_than_the_file_holds_is_refused():
     fd = slab.create(4096)
-    with pytest.raises(ResourceError, match="4096 bytes where 8192"):
+    with pytest.raises(ResourceError, match="expected 8192 bytes, got 4096"):
         slab.map_fd(fd, 8192)
     os.close(fd)
 
@@ -105,7 +105,7 @@ def test_full_shm_falls_through_to_the_next_folder(tmp_path, monkeypatch):
     os.close(slab.create(1 << 20))
 
     monkeypatch.setattr(slab, "fallback_folders", lambda: [str(full)])
-    with pytest.raises(ResourceError, match=r"no room for 1048576 bytes.*has 4096"):
+    with pytest.raises(ResourceError, match=r"cannot allocate 1048576 bytes.*has 4096"):
         slab.create(1 << 20)
 
 
@@ -116,7 +116,7 @@ def test_space_that_vanishes_after_the_check_is_an_error_not_a_crash(tmp_path, m
 
     monkeypatch.setattr(os, "posix_fallocate", no_room)
     monkeypatch.setattr(slab, "fallback_folders", lambda: [str(tmp_path)])
-    with pytest.raises(ResourceError, match="no room for 65536 bytes"):
+    with pytest.raises(ResourceError, match="cannot allocate 65536 bytes"):
         slab.create(1 << 16)
 
 

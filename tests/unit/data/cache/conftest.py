@@ -29,7 +29,7 @@ def shared_server() -> Iterator[Served]:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are kept in this process even where making them costs less."""
-    monkeypatch.setattr(kept, "TRIALS", 1 << 30)
+    monkeypatch.setattr(kept, "TRIAL_CHUNKS", 1 << 30)
 
 
 @pytest.fixture(autouse=True)

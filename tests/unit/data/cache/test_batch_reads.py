@@ -139,7 +139,7 @@ def test_large_rows_of_several_blocks_are_written_into_the_batch_in_the_order_as
     ]
     slots = BatchAssembler(4)
     made = gather_columns(
-        parts, ["x"], 4, lambda name, i, shape, dtype: slots.place(name, 0, i, shape, dtype)
+        parts, ["x"], 4, lambda name, i, shape, dtype: slots.reserve_row(name, 0, i, shape, dtype)
     )
     assert [int(row[0]) for row in made["x"]] == [7, 0, 2, 4]
     assert all(is_in_batch_buffer(row) for row in made["x"])

@@ -72,7 +72,7 @@ def test_a_greeting_byte_by_byte_has_one_deadline():
         seconds.append(1)
         return float(len(seconds))
 
-    with client, pytest.raises(CacheError, match="its greeting took too long"):
+    with client, pytest.raises(CacheError, match="the greeting took too long"):
         AuthenticatedConnection(server_side, KEY, serves=True, greeting_seconds=10, clock=clock)
     assert len(seconds) < 15
     assert server_side.fileno() == -1
@@ -81,7 +81,7 @@ def test_a_greeting_byte_by_byte_has_one_deadline():
 def test_a_client_has_one_deadline_too():
     client, server_side = pair()
     moments = iter([0.0, 20.0])
-    with server_side, pytest.raises(CacheError, match="its greeting took too long"):
+    with server_side, pytest.raises(CacheError, match="the greeting took too long"):
         AuthenticatedConnection(client, KEY, serves=False, greeting_seconds=10, clock=lambda: next(moments))
 
 

@@ -25,7 +25,7 @@ def test_a_stopped_process_is_named_and_ended(server, monkeypatch):
     monkeypatch.setattr(admin, "PATIENCE", 0.2)
     monkeypatch.setattr(admin, "STOP_SECONDS", 3.0)
     os.kill(server.pid, signal.SIGSTOP)
-    with pytest.raises(CacheError, match="did not answer"):
+    with pytest.raises(CacheError, match="did not respond"):
         admin.info(port=server.port)
     assert admin.stop(port=server.port)
     with pytest.raises(CacheError) as error:

@@ -142,7 +142,7 @@ def test_two_threads_write_and_read(shelf: RowStore) -> None:
 
 
 def test_more_rows_than_fit_into_a_block(shelf: RowStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace._src.data.cache.row_store.MOST_ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr("millrace._src.data.cache.row_store.MAX_ROWS_PER_GROUP", 10)
     assert shelf.put(chunk_of(range(ROWS)), np.arange(ROWS, dtype=np.uint64)) == ROWS
     assert same(got(shelf, range(ROWS)), range(ROWS))
     part = shelf.sequence(3, 100)
@@ -169,7 +169,7 @@ def test_a_forked_process_keeps_nothing_and_spoils_nothing(shelf: RowStore) -> N
 def test_a_row_larger_than_a_slab() -> None:
     shelf: Any = connect(in_process_address()).open_store(in_process_session(), "large", 4, None, False)
     try:
-        large = np.arange(rooms_of.FIRST_SLAB + 12345, dtype=np.uint8).reshape(1, -1)
+        large = np.arange(rooms_of.FIRST_BLOCK_BYTES + 12345, dtype=np.uint8).reshape(1, -1)
         one = Chunk({"x": large}, numbers(2), np.array([2]))
         assert shelf.put(one, numbers(2)) == 1, shelf.refused
         assert np.array_equal(got(shelf, [2])["x"], large)
@@ -222,7 +222,7 @@ def test_every_flipped_bit_of_a_checked_block_is_found() -> None:
     whole = b"".join(bytes(piece) for piece in [head_of(pieces, 2, length, 7, checked=True), *pieces])
     data[:] = np.frombuffer(whole, np.uint8)
     assert same(open_row_group(data, 0, 7).chunk.columns, [4, 5])
-    with pytest.raises(FormatError, match="other rows"):
+    with pytest.raises(FormatError, match="another row store"):
         open_row_group(data, 0, 8)
     for at in range(0, length, 3):
         if 20 <= at < 24:  # the flags, which say that there is a checksum at all
@@ -343,7 +343,7 @@ def test_the_servers_memory_is_a_limit_and_idle_rows_make_room(tmp_path: Path) -
     assert fill("two", 2) == 0  # somebody uses the first
     rooms.leave(1)
     assert fill("two", 2) >= 7 << 20
-    assert list(rooms.sessions[session].shelves) == ["two"]
+    assert list(rooms.sessions[session].stores) == ["two"]
     assert fill("three", 3) == 0
     rooms.close()
     assert rooms.memory_used == 0
@@ -353,7 +353,7 @@ def test_what_does_not_fit_goes_to_the_disk(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(rooms_of, "DISK_RESERVE", 0)
     rooms = SessionManager(memory=4 << 20, spill=str(tmp_path))
     shelf = rooms.open(rooms.generate(), "key", 10, None, True, 1)
-    kinds = [rooms.lease_block(shelf, 1 << 20, 1).kind for _ in range(3)]
+    kinds = [rooms.lease_block(shelf, 1 << 20, 1).block_type for _ in range(3)]
     assert kinds[-1] == "disk"
     assert list(tmp_path.iterdir()) == []  # a file without a name
     rooms.close()
@@ -410,7 +410,7 @@ def test_a_slab_whose_progress_is_nonsense_is_not_written_into_another_row() -> 
     fd = slabs.create("memory", 1 << 16)
     os.pwrite(fd, np.array([(1 << 60) + 3, 5], np.uint64).tobytes(), 0)
     writer = slabs.BlockWriter(fd, 1 << 16)
-    assert writer.room < 0
+    assert writer.free_bytes < 0
     assert writer.used % 64 == 0
     writer.close()
 

@@ -20,7 +20,7 @@ from millrace._src.data.cache import protocol
 from millrace._src.data.cache import server as server_of
 from millrace._src.data.cache import server_admin as admin
 from millrace._src.data.cache.client import Connection
-from millrace._src.data.cache.protocol import MOST_BYTES, VERSION, receive, send
+from millrace._src.data.cache.protocol import MAX_PACKET_BYTES, VERSION, receive, send
 from millrace._src.data.cache.server import CacheServer
 from millrace._src.data.cache.session_manager import SessionManager
 
@@ -68,7 +68,7 @@ RAW = {
     "deep": b"[" * 20_000,
     "deep object": b'{"a":' * 6_000,
     "not UTF-8": b'{"do": "\xff\xfe"}',
-    "long": b'{"do": "' + b"x" * (MOST_BYTES * 2) + b'"}',
+    "long": b'{"do": "' + b"x" * (MAX_PACKET_BYTES * 2) + b'"}',
     "as long as may be, of bytes that grow": b'{"do": "' + b"\\u0000" * 5_000 + b'"}',
 }
 
@@ -255,7 +255,7 @@ def test_a_client_of_another_machine_is_told(served: Served) -> None:
 
 
 ANSWERS: dict[str, Any] = {
-    "another version": {"error": protocol.refusal(7), "kind": "version", "version": 7},
+    "another version": {"error": protocol.version_mismatch_message(7), "kind": "version", "version": 7},
     "a version without an error": {"version": 7},
     "nothing": None,
     "no JSON": b"\xff\xff",

@@ -49,17 +49,23 @@ def ordered() -> ds.Dataset:
 
 # the pipeline, and what the message names
 REFUSED: dict[str, tuple[Callable[[], ds.Dataset], str]] = {
-    "random transform": (lambda: ordered().map(Noise(), "x").cache(), r"Noise draws anew.*map\(\)"),
+    "random transform": (
+        lambda: ordered().map(Noise(), "x").cache(),
+        r"Noise samples new random numbers.*map\(\)",
+    ),
     "random transform of ours": (
         lambda: ordered().map(vision.RandomHorizontalFlip(0.5), "x").cache(),
-        "RandomHorizontalFlip draws anew",
+        "RandomHorizontalFlip samples new random numbers",
     ),
     "random transform further down": (
         lambda: ordered().map(Noise(), "x").map(double, "x").batch(2).cache(),
-        "Noise draws anew",
+        "Noise samples new random numbers",
     ),
-    "rng of a map": (lambda: ordered().map(with_rng, "x").cache(), "draws anew"),
-    "rng of a filter": (lambda: ordered().filter(odd_with_rng, "n").cache(), "predicate draws anew"),
+    "rng of a map": (lambda: ordered().map(with_rng, "x").cache(), "samples new random numbers"),
+    "rng of a filter": (
+        lambda: ordered().filter(odd_with_rng, "n").cache(),
+        "predicate samples new random numbers",
+    ),
     "shuffle below a batch": (lambda: ordered().shuffle(4).batch(2).cache(), r"shuffle\(\)"),
     "a source that shuffles": (lambda: slices().batch(2).cache(), "NumpySlices"),
     "a random sampler": (lambda: slices(sampler=ds.RandomSampler()).batch(2).cache(), "NumpySlices"),
@@ -93,7 +99,7 @@ def test_refused(name: str, no_leaks: None) -> None:
 
 
 def test_the_cache_argument_of_a_source_and_of_a_map() -> None:
-    with pytest.raises(PlanError, match="Noise draws anew"):
+    with pytest.raises(PlanError, match="Noise samples new random numbers"):
         ordered().map(Noise(), "x", cache=ds.DatasetCache()).create_dict_iterator()
     data = ds.NumpySlicesDataset(np.arange(5), "x").map(double, "x", cache=ds.DatasetCache())
     assert sorted(int(row["x"]) for row in data.create_dict_iterator(num_epochs=1)) == [0, 2, 4, 6, 8]

@@ -133,7 +133,7 @@ def test_a_changed_message_is_noticed():
     thread.join()
     mine._out = 5  # a message that was left out, or is repeated, has another number
     mine.send({"do": "note"})
-    with pytest.raises(CacheError, match="changed on its way"):
+    with pytest.raises(CacheError, match="changed in transit"):
         ends[0].receive()
     for sock in (tcp, client, other):
         sock.close()
@@ -143,7 +143,7 @@ def test_a_server_without_a_key_listens_to_no_network(tmp_path, monkeypatch):
     with tempfile.TemporaryDirectory(prefix="mr-") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         port = _free_port()
-        with pytest.raises(CacheError, match="give a key"):
+        with pytest.raises(CacheError, match="pass a key"):
             admin.start(host=HOST, port=port)
         admin.start(port=port)
         try:

@@ -81,7 +81,7 @@ def let_in(monkeypatch: pytest.MonkeyPatch, busy: float) -> tuple[Clock, Adaptiv
     assert used == [1]
     controller.record_gil_delay(0.0)
     assert used == [1, 2]
-    for _ in range(2 + concurrency.CHUNKS):
+    for _ in range(2 + concurrency.MIN_CHUNKS):
         assert not controller.decided
         controller.record_chunk(rows=8, busy=busy, cpu=0.004, waited=True)
     return clock, controller, used
@@ -112,7 +112,7 @@ def test_chunks_of_workers_that_were_sent_to_rest_say_nothing_of_the_one(
     clock = Clock(monkeypatch)
     used: list[int] = []
     controller = AdaptiveConcurrency(8, used.append, looks=True)
-    for _ in range(concurrency.FREE):
+    for _ in range(concurrency.MIN_FREE_SAMPLES):
         controller.record_gil_delay(0.0)
     left = 0  # chunks that the eight began
     for _ in range(300):
@@ -188,7 +188,7 @@ def test_called_for_twice_all_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
     controller = AdaptiveConcurrency(4, used.append)
     controller.use_all_workers()
-    controller._begin(1, 0.0)
+    controller._start_measurement(1, 0.0)
     controller.use_all_workers()
     assert used == [1, 4, 1, 4]
     assert controller.decided

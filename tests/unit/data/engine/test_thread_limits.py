@@ -118,7 +118,7 @@ def test_caps_that_could_not_be_set_are_not_held(monkeypatch):
         raise OSError("no libraries to limit")
 
     monkeypatch.setattr(engine_budget, "_caps", engine_budget._ThreadPoolLimits())
-    monkeypatch.setattr(engine_budget, "_take_over", fail)
+    monkeypatch.setattr(engine_budget, "_clear_controlling_thread", fail)
     data = ds.NumpySlicesDataset(list(range(4)), shuffle=False).map(lambda x: x + 1, num_parallel_workers=2)
     assert [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)] == [
         1,
@@ -149,7 +149,7 @@ def test_libraries_stay_limited_while_new_ones_are_looked_for(monkeypatch):
     with threadpoolctl.threadpool_limits(3, user_api="blas"):
         look()
         caps.enter(1)
-        caps.look()
+        caps.limit_new_libraries()
         seen.append(most())
         caps.leave()
         assert most() == 3

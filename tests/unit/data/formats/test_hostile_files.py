@@ -93,9 +93,9 @@ def test_idx_that_unpacks_without_end(tmp_path: Path) -> None:
     promised = gzip_bomb(tmp_path / "a", bytes([0, 0, 8, 1]) + struct.pack(">I", 400 * MEGABYTE))
     with pytest.raises(FormatError, match="the dimensions"):
         read_idx(promised)
-    more = gzip_bomb(tmp_path / "b", bytes([0, 0, 8, 1]) + struct.pack(">I", 9))
+    bomb = gzip_bomb(tmp_path / "b", bytes([0, 0, 8, 1]) + struct.pack(">I", 9))
     with pytest.raises(FormatError, match="more than 9 bytes"):
-        read_idx(more)
+        read_idx(bomb)
 
 
 def mat(*elements: bytes) -> bytes:
@@ -165,7 +165,7 @@ LAUGHS = """<?xml version="1.0"?>
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (LAUGHS, "entities cannot be read"),
         ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "document types and entities cannot be read"),
@@ -174,9 +174,9 @@ LAUGHS = """<?xml version="1.0"?>
     ],
     ids=["billion laughs", "from elsewhere", "deep", "many"],
 )
-def test_xml(text: str, says: str, tmp_path: Path) -> None:
+def test_xml(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text(text)
-    with pytest.raises(FormatError, match=says) as caught:
+    with pytest.raises(FormatError, match=message) as caught:
         read_xml(tmp_path / "a.xml")
     assert "a.xml" in str(caught.value)
 

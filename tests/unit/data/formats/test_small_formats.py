@@ -43,10 +43,10 @@ VALUES = st.one_of(
 
 @given(st.dictionaries(st.text(max_size=20), VALUES, max_size=6))
 def test_examples_come_back(features):
-    found = parse_example(encode_example(features))
-    assert found.keys() == features.keys()
+    parsed = parse_example(encode_example(features))
+    assert parsed.keys() == features.keys()
     for name, values in features.items():
-        assert list(found[name]) == values
+        assert list(parsed[name]) == values
 
 
 def test_an_example_made_by_the_protobuf_library():
@@ -60,19 +60,19 @@ def test_an_example_made_by_the_protobuf_library():
         return b"\x0a" + bytes([len(body)]) + body
 
     features = entry(b"a", ints) + entry(b"b", floats) + entry(b"c", texts)
-    found = parse_example(b"\x0a" + bytes([len(features)]) + features)
-    assert found["a"].tolist() == [1, -1]
-    assert found["b"].tolist() == [0.5]
-    assert found["c"] == [b"x", b""]
+    parsed = parse_example(b"\x0a" + bytes([len(features)]) + features)
+    assert parsed["a"].tolist() == [1, -1]
+    assert parsed["b"].tolist() == [0.5]
+    assert parsed["c"] == [b"x", b""]
 
 
 def test_numbers_that_would_change_are_refused():
-    for value, kind in [
+    for value, error in [
         ([0.1], ArgumentValueError),
         (np.uint64(2**63), ArgumentValueError),
         (1j, ArgumentTypeError),
     ]:
-        with pytest.raises(kind):
+        with pytest.raises(error):
             encode_example({"x": value})
 
 
@@ -165,9 +165,9 @@ def test_cifar_pickles(tmp_path, protocol):
     batch = {b"data": images, b"labels": list(range(7)), b"batch_label": b"one", b"filenames": [b"a.png"] * 7}
     path = tmp_path / "data_batch_1"
     path.write_bytes(pickle.dumps(batch, protocol=protocol))
-    found = read_batch(path)
-    np.testing.assert_array_equal(found["data"], images)
-    assert found["labels"] == list(range(7))
+    parsed = read_batch(path)
+    np.testing.assert_array_equal(parsed["data"], images)
+    assert parsed["labels"] == list(range(7))
     pixels, labels = read_cifar([path, path], ["labels"])
     assert pixels.shape == (14, 32, 32, 3)
     np.testing.assert_array_equal(pixels[0].transpose(2, 0, 1).ravel(), images[0])
@@ -227,8 +227,8 @@ def test_csv_types_are_those_of_pandas():
     assert infer_column_type(["1_000"])[0] == "string"
     assert infer_column_type(["", ""]) == ("string", ["", ""])
     assert infer_column_type([]) == ("string", [])
-    kind, values = infer_column_type(["1", "", "NaN"])
-    assert kind == "float64"
+    type_name, values = infer_column_type(["1", "", "NaN"])
+    assert type_name == "float64"
     assert values[0] == 1
     assert np.isnan(values[1:]).all()
 

@@ -76,7 +76,7 @@ def for_each_epoch(rows):
 def test_an_iterator_made_anew_for_each_epoch_is_warned_of_once(no_leaks):
     rows = data()
     with pytest.warns(
-        UserWarning, match=r"test_epochs\.py:\d+ makes an iterator anew.*dataset\.epochs\(n\)"
+        UserWarning, match=r"test_epochs\.py:\d+ creates a new iterator.*dataset\.epochs\(n\)"
     ) as said:
         for_each_epoch(rows)
     assert len(said) == 1

@@ -119,7 +119,7 @@ def test_a_function_of_the_batch_pads_itself() -> None:
 
 
 def test_a_row_that_is_too_long_alone() -> None:
-    with pytest.raises(RuntimeError, match="a row of 9 tokens is more than max_tokens=8 alone") as caught:
+    with pytest.raises(RuntimeError, match="a row of 9 tokens exceeds max_tokens=8") as caught:
         batches(texts([3, 9, 2]).batch(max_tokens=8))
     assert caught.value.context["row"] == 1  # type: ignore[attr-defined]
     assert caught.value.context["column"] == "ids"  # type: ignore[attr-defined]

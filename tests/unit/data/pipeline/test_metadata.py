@@ -144,7 +144,7 @@ def test_explain_names_ops_columns_rows_and_the_users_line():
     assert [
         word for word in ("Batch(batch_size=4", "Map(", "abs", "3 batches", "10 rows") if word not in text
     ] == []
-    assert "test_queries.py:" in text
+    assert "test_metadata.py:" in text
     with pytest.raises(RuntimeError, match="there is no pass 'x'; the passes are"):
         num(1).explain("x")
 

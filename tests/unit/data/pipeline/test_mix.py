@@ -156,7 +156,7 @@ def test_types_that_are_only_known_from_rows_must_agree() -> None:
 
 def test_a_dataset_that_gives_no_rows_is_named() -> None:
     none = part(1, 4).filter(lambda row: False, "row")
-    with pytest.raises(RuntimeError, match="dataset 1 of mix gives no rows"):
+    with pytest.raises(RuntimeError, match="dataset 1 of mix has no rows"):
         rows_of(ds.mix([part(0, 100), none], exhausted="restart"))
     assert len(rows_of(ds.mix([part(0, 10), none], exhausted="drop"))[0]) == 10
 

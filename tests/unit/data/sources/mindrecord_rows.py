@@ -36,5 +36,5 @@ def write_two(folder):
 
 def values(data, column="f", epochs=1):
     iterator = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
-    found = [[r[column].item() for r in iterator] for _ in range(epochs)]
-    return found[0] if epochs == 1 else found
+    epochs_values = [[r[column].item() for r in iterator] for _ in range(epochs)]
+    return epochs_values[0] if epochs == 1 else epochs_values

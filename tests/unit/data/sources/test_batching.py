@@ -51,17 +51,17 @@ def test_a_batch_sampler_says_which_rows_go_together(sampler, batches):
 
 
 @pytest.mark.parametrize(
-    ("sampler", "words"),
+    ("sampler", "message"),
     [
         ([[0, 5]], r"Sample ID \(5\) is out of bound, expected range \[0, 4\]"),
         ([[-1]], r"Sample ID \(-1\)"),
-        ([0, 1], "must give a list of row numbers"),
-        ([[0.5]], "must give a list of row numbers"),
-        ([[]], "must give a list of row numbers"),
+        ([0, 1], "must return a list of row numbers"),
+        ([[0.5]], "must return a list of row numbers"),
+        ([[]], "must return a list of row numbers"),
     ],
 )
-def test_lists_that_are_no_batches(sampler, words):
-    with pytest.raises(PlanError, match=words):
+def test_lists_that_are_no_batches(sampler, message):
+    with pytest.raises(PlanError, match=message):
         list(batched(sampler))
 
 

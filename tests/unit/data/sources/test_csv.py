@@ -47,9 +47,9 @@ def test_plain_ints(numbers: list[int]) -> None:
 @given(st.lists(st.decimals(-(10**9), 10**9, places=4, allow_nan=False), min_size=1))
 def test_plain_floats(numbers: list[Any]) -> None:
     texts = [f"{n:f}" for n in numbers]
-    found = parse_plain_floats(texts)
-    if found is not None:
-        assert found.tolist() == [float(text) for text in texts]
+    floats = parse_plain_floats(texts)
+    if floats is not None:
+        assert floats.tolist() == [float(text) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def outcome(path: Path, kinds: list[type], delimiter: str) -> Any:
     try:
         spans = form.scan(str(path))
         block = RowBlock(path.read_bytes(), spans.starts, spans.stops, str(path), np.arange(len(spans)))
-        found = form.rows(block) if len(spans) else {}
+        columns = form.rows(block) if len(spans) else {}
     except FormatError as error:
         return str(error)
-    return [(name, str(np.asarray(c).dtype), np.asarray(c).tolist()) for name, c in found.items()]
+    return [(name, str(np.asarray(c).dtype), np.asarray(c).tolist()) for name, c in columns.items()]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120, deadline=None)
@@ -165,8 +165,10 @@ def test_a_file_that_is_long_enough_goes_through_pyarrow(
     path = tmp_path / "t.csv"
     path.write_text("".join(f'{n},{n / 4},"a, {n}"\n' for n in range(400)))
     data = CSVDataset(str(path), column_defaults=[0, 0.0, ""], column_names=["n", "x", "s"], shuffle=False)
-    found = list(data.batch(50).create_dict_iterator(num_epochs=1, output_numpy=True))
-    assert sum(batch["n"].tolist() == list(range(50 * i, 50 * i + 50)) for i, batch in enumerate(found)) == 8
-    assert found[7]["s"][-1] == "a, 399"
+    batches = list(data.batch(50).create_dict_iterator(num_epochs=1, output_numpy=True))
+    assert (
+        sum(batch["n"].tolist() == list(range(50 * i, 50 * i + 50)) for i, batch in enumerate(batches)) == 8
+    )
+    assert batches[7]["s"][-1] == "a, 399"
     assert calls
-    assert all(made is not None for made in calls)
+    assert all(columns is not None for columns in calls)

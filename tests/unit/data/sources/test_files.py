@@ -124,7 +124,7 @@ def test_one_long_line_among_short_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "text"),
+    ("make", "error", "text"),
     [
         (lambda: TextFileDataset(3), TypeError, "Argument dataset files with value 3 is not of type"),
         (lambda: TextFileDataset(""), ValueError, "Input dataset_files can not be empty, but got ''."),
@@ -182,6 +182,6 @@ def test_one_long_line_among_short_ones(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_wording(make: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
+def test_wording(make: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
         make()

@@ -35,17 +35,17 @@ def test_types_and_shapes_are_those_of_mindspore(two):
     assert data.get_col_names() == ["b", "f", "label", "m", "s", "v"]
     assert data.get_dataset_size() == 20
     rows = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
-    for k, found in enumerate(rows):
+    for k, stored in enumerate(rows):
         wanted = row(k)
-        assert (found["b"].dtype, found["b"].shape) == (np.dtype(f"S{len(wanted['b'])}"), (1,))
-        assert found["b"].tobytes() == wanted["b"]  # the NUL at the end too
-        assert (found["f"].dtype, found["f"].shape, found["f"].item()) == (np.float64, (), wanted["f"])
-        assert (found["label"].dtype, found["label"].item()) == (np.int32, wanted["label"])
-        assert (found["s"].dtype.kind, found["s"].shape, found["s"].item()) == ("U", (), wanted["s"])
-        assert found["m"].dtype == np.int64
-        assert found["v"].dtype == np.float32
-        np.testing.assert_array_equal(found["m"], wanted["m"])
-        np.testing.assert_array_equal(found["v"], wanted["v"])
+        assert (stored["b"].dtype, stored["b"].shape) == (np.dtype(f"S{len(wanted['b'])}"), (1,))
+        assert stored["b"].tobytes() == wanted["b"]  # the NUL at the end too
+        assert (stored["f"].dtype, stored["f"].shape, stored["f"].item()) == (np.float64, (), wanted["f"])
+        assert (stored["label"].dtype, stored["label"].item()) == (np.int32, wanted["label"])
+        assert (stored["s"].dtype.kind, stored["s"].shape, stored["s"].item()) == ("U", (), wanted["s"])
+        assert stored["m"].dtype == np.int64
+        assert stored["v"].dtype == np.float32
+        np.testing.assert_array_equal(stored["m"], wanted["m"])
+        np.testing.assert_array_equal(stored["v"], wanted["v"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,13 +56,13 @@ def test_every_fixture_reads_to_its_expected_values(name, tmp_path):
     set_enc_key(document.get("enc_key"))
     try:
         data = MindDataset(str(first), shuffle=False)
-        found = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
+        values = list(data.create_dict_iterator(num_epochs=1, output_numpy=True))
     finally:
         set_enc_key(None)
-    assert len(found) == len(rows)
+    assert len(values) == len(rows)
     if name in ("shards4.mindrecord", "pad.mindrecord"):  # MindSpore deals rows to shards at random
-        found.sort(key=lambda one: one["id"].item())
-    for one, wanted in zip(found, rows):
+        values.sort(key=lambda one: one["id"].item())
+    for one, wanted in zip(values, rows):
         assert list(one) == sorted(schema)
         for key, value in wanted.items():
             if isinstance(value, bytes):
@@ -73,8 +73,8 @@ def test_every_fixture_reads_to_its_expected_values(name, tmp_path):
             elif isinstance(value, str):
                 assert one[key].item() == value.rstrip("\0")
             else:
-                kind = np.dtype(schema[key]["type"])
-                np.testing.assert_array_equal(one[key], np.array(value).astype(kind))
+                dtype = np.dtype(schema[key]["type"])
+                np.testing.assert_array_equal(one[key], np.array(value).astype(dtype))
 
 
 def test_columns_in_the_order_asked_for(two):
@@ -115,11 +115,11 @@ def test_batches_maps_and_projections(two):
 
 def test_shuffled_by_default_anew_in_each_epoch_and_the_same_with_the_same_seed(two):
     ds.config.set_seed(5)
-    one, other = values(MindDataset(two), epochs=2)
-    assert sorted(one) == sorted(other) == list(range(20))
-    assert one != other
+    one, second = values(MindDataset(two), epochs=2)
+    assert sorted(one) == sorted(second) == list(range(20))
+    assert one != second
     assert one != list(range(20))
-    assert values(MindDataset(two), epochs=2) == [one, other]
+    assert values(MindDataset(two), epochs=2) == [one, second]
     assert MindDataset(two).is_shuffled()
     assert not MindDataset(two, shuffle=False).is_shuffled()
 
@@ -128,33 +128,33 @@ def test_files_in_random_order_rows_in_theirs(two):
     seen = set()
     for seed in range(12):
         ds.config.set_seed(seed)
-        found = values(MindDataset(two, shuffle=Shuffle.FILES))
-        assert found in ([*range(20)], [*range(10, 20), *range(10)])
-        seen.add(found[0])
+        numbers = values(MindDataset(two, shuffle=Shuffle.FILES))
+        assert numbers in ([*range(20)], [*range(10, 20), *range(10)])
+        seen.add(numbers[0])
     assert seen == {0, 10}
 
 
 def test_rows_in_random_order_inside_each_file(two):
-    found = values(MindDataset(two, shuffle=Shuffle.INFILE))
-    assert sorted(found[:10]) == list(range(10))
-    assert sorted(found[10:]) == list(range(10, 20))
-    assert found != list(range(20))
+    numbers = values(MindDataset(two, shuffle=Shuffle.INFILE))
+    assert sorted(numbers[:10]) == list(range(10))
+    assert sorted(numbers[10:]) == list(range(10, 20))
+    assert numbers != list(range(20))
 
 
 @pytest.mark.parametrize("mode", [Shuffle.GLOBAL, Shuffle.ADAPTIVE, Shuffle.PARTIAL])
 def test_global_modes_mix_the_files(two, mode):
     ds.config.set_seed(1)
-    found = values(MindDataset(two, shuffle=mode))
-    assert sorted(found) == list(range(20))
-    assert 0 < sum(value < 10 for value in found[:10]) < 10
+    numbers = values(MindDataset(two, shuffle=mode))
+    assert sorted(numbers) == list(range(20))
+    assert 0 < sum(value < 10 for value in numbers[:10]) < 10
 
 
 def test_num_samples(two):
     assert values(MindDataset(two, num_samples=3, shuffle=False)) == [0, 1, 2]
     assert len(MindDataset(two, num_samples=0)) == 20
-    found = values(MindDataset(two, num_samples=4), epochs=2)
-    assert [len(set(epoch)) for epoch in found] == [4, 4]
-    assert found[0] != found[1]
+    numbers = values(MindDataset(two, num_samples=4), epochs=2)
+    assert [len(set(epoch)) for epoch in numbers] == [4, 4]
+    assert numbers[0] != numbers[1]
 
 
 @pytest.mark.parametrize("mode", [None, False, *Shuffle])
@@ -179,8 +179,8 @@ def test_samplers(two):
     assert sorted(values(MindDataset(two, sampler=ds.SubsetRandomSampler([7, 1, 3])))) == [1, 3, 7]
     assert sorted(values(MindDataset(two, sampler=ds.RandomSampler()))) == list(range(20))
     assert values(MindDataset(two, sampler=ds.DistributedSampler(4, 1, shuffle=False))) == [1, 5, 9, 13, 17]
-    found = values(MindDataset(two, sampler=ds.RandomSampler(shuffle=Shuffle.INFILE)))
-    assert sorted(found[:10]) == list(range(10))
+    numbers = values(MindDataset(two, sampler=ds.RandomSampler(shuffle=Shuffle.INFILE)))
+    assert sorted(numbers[:10]) == list(range(10))
     half = values(MindDataset(two, sampler=ds.DistributedSampler(2, 0, shuffle=Shuffle.FILES)))
     assert half in ([0, 2, 4, 6, 8, 10, 12, 14, 16, 18], [10, 12, 14, 16, 18, 0, 2, 4, 6, 8])
 
@@ -188,10 +188,10 @@ def test_samplers(two):
 def test_pk_sampler_draws_by_an_index_field(two):
     ds.config.set_seed(3)
     data = MindDataset(two, sampler=ds.PKSampler(4))
-    found = [(r["label"].item(), r["f"].item()) for r in data.create_dict_iterator(1, output_numpy=True)]
-    assert [label for label, _ in found] == [0] * 4 + [1] * 4 + [2] * 4
-    assert all(value % 3 == label for label, value in found)
-    assert len({value for _, value in found}) > 6  # MindSpore draws row 0 every time
+    sampled = [(r["label"].item(), r["f"].item()) for r in data.create_dict_iterator(1, output_numpy=True)]
+    assert [label for label, _ in sampled] == [0] * 4 + [1] * 4 + [2] * 4
+    assert all(value % 3 == label for label, value in sampled)
+    assert len({value for _, value in sampled}) > 6  # MindSpore draws row 0 every time
     by_text = MindDataset(two, sampler=ds.PKSampler(1, class_column="s"))
     assert len(by_text) == 5
     with pytest.raises(PlanError, match="'class_column': v can not found in fields of mindrecord files"):
@@ -220,8 +220,8 @@ def test_large_sets_move_in_blocks(monkeypatch):
     assert set(np.concatenate(parts).tolist()) == set(range(rows))
     blocks = [set((part // block).tolist()) for part in parts]
     assert len(blocks[0] & blocks[1]) <= 2  # no two shards read the same bytes
-    for part, again in zip(parts, second):
-        np.testing.assert_array_equal(part[100:900], again.at(100, 900))  # from anywhere
+    for part, second_part in zip(parts, second):
+        np.testing.assert_array_equal(part[100:900], second_part.at(100, 900))  # from anywhere
 
 
 # --- padded samples ---------------------------------------------------------------------------------------------
@@ -242,9 +242,9 @@ def test_padded_samples_come_last(two):
         MindDataset(two, columns, num_shards=3, shard_id=k, padded_sample=sample, num_padded=4)
         for k in range(3)
     ]
-    found = [values(shard) for shard in shards]
-    assert sorted(value for part in found for value in part) == [-1] * 4 + list(range(20))
-    assert {len(part) for part in found} == {8}
+    shard_values = [values(shard) for shard in shards]
+    assert sorted(value for part in shard_values for value in part) == [-1] * 4 + list(range(20))
+    assert {len(part) for part in shard_values} == {8}
 
 
 def test_padded_samples_must_fit(two):
@@ -308,15 +308,15 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "kind", "text"), BAD, ids=lambda value: str(value)[:40])
-def test_bad_arguments_in_mindspores_words(two, arguments, kind, text):
-    with pytest.raises(kind, match=text) as caught:
+@pytest.mark.parametrize(("arguments", "error", "text"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_arguments_in_mindspores_words(two, arguments, error, text):
+    with pytest.raises(error, match=text) as caught:
         MindDataset(two, **arguments)
     assert isinstance(caught.value, MillraceError)
 
 
 @pytest.mark.parametrize(
-    ("files", "kind", "text"),
+    ("files", "error", "text"),
     [
         ("nope", ValueError, "The file .*/nope does not exist or permission denied!"),
         (3, TypeError, "path: 3 is not string"),
@@ -327,8 +327,8 @@ def test_bad_arguments_in_mindspores_words(two, arguments, kind, text):
         ("memory://no/such", ValueError, "does not exist or permission denied!"),
     ],
 )
-def test_bad_files(files, kind, text):
-    with pytest.raises(kind, match=text):
+def test_bad_files(files, error, text):
+    with pytest.raises(error, match=text):
         MindDataset(files)
 
 
@@ -391,8 +391,8 @@ def test_resume_is_exact_at_every_step(two, name):
 
 def test_the_source_travels_and_opens_the_files_again(two):
     source = MindDataset(two)._source
-    again = pickle.loads(pickle.dumps(source))
-    reader = again.open()
+    unpickled = pickle.loads(pickle.dumps(source))
+    reader = unpickled.open()
     assert reader.read(np.array([3]))["f"].tolist() == [3.0]
     reader.close()
     assert len(pickle.dumps(source)) < 4000
@@ -440,8 +440,8 @@ def test_explain_and_json_show_the_files(two):
 def test_from_json_and_back(two, options):
     ds.config.set_seed(8)
     data = MindDataset(two, ["f"], **options).batch(2)
-    again = ds.deserialize(json.loads(json.dumps(ds.serialize(data))))
-    assert_same_rows(*([list(d.create_dict_iterator(1, output_numpy=True))] for d in (again, data)))
+    rebuilt = ds.deserialize(json.loads(json.dumps(ds.serialize(data))))
+    assert_same_rows(*([list(d.create_dict_iterator(1, output_numpy=True))] for d in (rebuilt, data)))
 
 
 def test_an_unknown_column_and_a_bad_name_are_told_with_the_file(tmp_path):

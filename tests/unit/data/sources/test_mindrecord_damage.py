@@ -79,12 +79,12 @@ def test_mutated_files_give_an_error_of_ours_or_rows(tmp_path):  # 200
         path.write_bytes(changed)
         (tmp_path / "x.db").write_bytes(changed_index)
         try:
-            found = values(MindDataset(str(path), shuffle=False))
+            numbers = values(MindDataset(str(path), shuffle=False))
         except MillraceError:
             continue
-        assert len(found) == 12
+        assert len(numbers) == 12
         if number % 4 == 1:  # the index is never the truth
-            assert found == list(range(12))
+            assert numbers == list(range(12))
 
 
 def test_an_index_that_lies_about_large_rows_is_not_believed(tmp_path, monkeypatch):
@@ -105,8 +105,8 @@ def test_an_index_that_lies_about_large_rows_is_not_believed(tmp_path, monkeypat
     connection.execute("UPDATE INDEXES SET PAGE_OFFSET_BLOB = ? WHERE ROW_ID = 6", (6 * size - 100,))
     connection.commit()
     connection.close()
-    found = [r["b"].tobytes() for r in data.create_dict_iterator(1, output_numpy=True)]
-    assert found == [bytes([k]) * 20_000 for k in range(40)]
+    blobs = [r["b"].tobytes() for r in data.create_dict_iterator(1, output_numpy=True)]
+    assert blobs == [bytes([k]) * 20_000 for k in range(40)]
 
 
 def test_a_damaged_length_costs_one_large_row(tmp_path):
@@ -131,12 +131,12 @@ def test_blocks_are_asked_for_ahead_once(tmp_path, monkeypatch):
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 200_000)
     path = write(tmp_path / "x", {"b": {"type": "bytes"}}, [[{"b": bytes([k]) * 20_000} for k in range(64)]])
     data = MindDataset(str(path))
-    asked = []
+    advised = []
     reader = data._source.open()
-    monkeypatch.setattr(reader.reader, "will_need", lambda start, stop: asked.append((start, stop)))
+    monkeypatch.setattr(reader.reader, "will_need", lambda start, stop: advised.append((start, stop)))
     for k in np.random.default_rng(0).permutation(64):
         assert reader.read(np.array([k]))["b"][0].tobytes()[0] == k
-    assert sorted(asked) == [(k, min(k + 9, 64)) for k in range(0, 64, 9)]
+    assert sorted(advised) == [(k, min(k + 9, 64)) for k in range(0, 64, 9)]
     reader.close()
     assert len(values(data, "b")) == 64  # and with the real thing
 

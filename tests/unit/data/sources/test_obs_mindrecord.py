@@ -26,12 +26,12 @@ class Store(MemoryFileSystem):
     protocol = "s3"
     store: dict[str, Any] = {}
     pseudo_dirs = [""]
-    asked: list[dict[str, Any]] = []
+    requested: list[dict[str, Any]] = []
     cachable = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        Store.asked.append(options)
+        Store.requested.append(options)
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -42,21 +42,21 @@ class Store(MemoryFileSystem):
 def s3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_registry, "s3", Store)
     Store.store.clear()
-    Store.asked.clear()
+    Store.requested.clear()
 
 
 def write(sizes: list[int], scheme: str = "s3") -> list[str]:
     """Files whose rows count on from file to file."""
-    made, at = [], 0
+    files, at = [], 0
     for number, size in enumerate(sizes):
-        made.append(f"{scheme}://bucket/part{number}.mindrecord")
-        writer = FileWriter(made[-1])
+        files.append(f"{scheme}://bucket/part{number}.mindrecord")
+        writer = FileWriter(files[-1])
         writer.add_schema({"n": {"type": "int32"}, "v": {"type": "float32", "shape": [2]}})
         writer.write_raw_data([{"n": at + k, "v": np.full(2, at + k, np.float32)} for k in range(size)])
         writer.commit()
         at += size
-    Store.asked.clear()
-    return made
+    Store.requested.clear()
+    return files
 
 
 def numbers(data: Any) -> list[int]:
@@ -79,7 +79,7 @@ def test_the_server_and_the_keys_reach_the_driver_and_nothing_else() -> None:
     data = ds.OBSMindDataset(files, *SERVER)
     assert len(numbers(data)) == 3
     wanted = {"key": SERVER[1], "secret": SERVER[2], "client_kwargs": {"endpoint_url": SERVER[0]}}
-    assert Store.asked == [wanted] * len(Store.asked) != []
+    assert Store.requested == [wanted] * len(Store.requested) != []
     shown = json.dumps(ds.serialize(data)) + data.explain() + repr(data)
     assert SERVER[1] not in shown
     assert SERVER[2] not in shown
@@ -95,11 +95,11 @@ def test_other_addresses_take_no_keys() -> None:
 
 def test_a_worker_process_takes_the_keys_along() -> None:
     source = ds.OBSMindDataset(write([3]), *SERVER)._source
-    Store.asked.clear()
+    Store.requested.clear()
     reader = pickle.loads(pickle.dumps(source)).open()
     assert reader.read(np.array([2, 0]))["n"].tolist() == [2, 0]
     reader.close()
-    assert {options["secret"] for options in Store.asked} == {SERVER[2]}
+    assert {options["secret"] for options in Store.requested} == {SERVER[2]}
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_resume() -> None:
     head = [next(iterator)["n"].tolist() for _ in range(2)]
     state = json.loads(json.dumps(iterator.state()))
     rest = [row["n"].tolist() for row in iterator]
-    again = data.create_dict_iterator(num_epochs=1, output_numpy=True, state=state)
-    assert [row["n"].tolist() for row in again] == rest
+    resumed = data.create_dict_iterator(num_epochs=1, output_numpy=True, state=state)
+    assert [row["n"].tolist() for row in resumed] == rest
     assert sorted(n for batch in head + rest for n in batch) == list(range(11))
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "says"),
+    ("change", "error", "message"),
     [
         ({"dataset_files": "s3://bucket/part0.mindrecord"}, TypeError, "dataset_files"),
         ({"dataset_files": [3]}, TypeError, "Item of dataset files"),
@@ -143,9 +143,9 @@ def test_resume() -> None:
     ],
     ids=str,
 )
-def test_wrong_arguments(change: dict[str, Any], kind: type[Exception], says: str) -> None:
+def test_wrong_arguments(change: dict[str, Any], error: type[Exception], message: str) -> None:
     names = ("server", "ak", "sk", "sync_obs_path")
-    with pytest.raises(kind, match=says):
+    with pytest.raises(error, match=message):
         ds.OBSMindDataset(**({"dataset_files": write([2])} | dict(zip(names, SERVER)) | change))
 
 

@@ -24,10 +24,10 @@ from tests.unit.data.pipeline.rows import col
     ],
 )
 def test_slices(data, rows):
-    made = ds.NumpySlicesDataset(data, shuffle=False)
-    got = list(made.create_tuple_iterator(num_epochs=1, output_numpy=True))
+    dataset = ds.NumpySlicesDataset(data, shuffle=False)
+    got = list(dataset.create_tuple_iterator(num_epochs=1, output_numpy=True))
     assert [[value.tolist() for value in row] for row in got] == rows
-    assert len(made) == len(rows)
+    assert len(dataset) == len(rows)
 
 
 @pytest.mark.parametrize("order", [{"shuffle": False}, {"sampler": [1, 0, 2]}])
@@ -71,7 +71,7 @@ def test_pk_sampler_on_arrays():
 
 
 @pytest.mark.parametrize(
-    ("data", "names", "words"),
+    ("data", "names", "message"),
     [
         ([], None, "cannot be empty"),
         (([1, 2], [1]), None, "Data length in each column is not equal"),
@@ -79,8 +79,8 @@ def test_pk_sampler_on_arrays():
         ([1], ["a", "b"], "required is 1 as data is list"),
     ],
 )
-def test_wrong_slices(data, names, words):
-    with pytest.raises(ArgumentValueError, match=words):
+def test_wrong_slices(data, names, message):
+    with pytest.raises(ArgumentValueError, match=message):
         ds.NumpySlicesDataset(data, names)
 
 
@@ -105,17 +105,17 @@ def test_rows_of_a_padded_dataset_may_differ_in_shape():
 
 
 def schema():
-    made = ds.Schema()
-    made.add_column("image", "uint8", [2, 3])
-    made.add_column("label", "int32", [])
-    made.add_column("text", "string", [1])
-    return made
+    result = ds.Schema()
+    result.add_column("image", "uint8", [2, 3])
+    result.add_column("label", "int32", [])
+    result.add_column("text", "string", [1])
+    return result
 
 
 def test_random_rows_follow_the_schema_and_are_the_same_every_time():
     data = ds.RandomDataset(6, schema())
     assert (len(data), data.output_shapes()) == (6, [[2, 3], [], [1]])
-    assert [kind.kind for kind in data.output_types()] == ["u", "i", "U"]
+    assert [dtype.kind for dtype in data.output_types()] == ["u", "i", "U"]
     assert col(data, "image") == col(ds.RandomDataset(6, schema()), "image")
     assert len({str(image) for image in col(data, "image")}) == 6
 

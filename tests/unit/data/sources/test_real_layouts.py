@@ -157,9 +157,9 @@ def test_sbu_names_and_captions(tmp_path: Path) -> None:
 )
 def test_kitti_kinds_are_those_in_the_files(tmp_path: Path, files: Any, labels: Any) -> None:
     line = "0.00 0 -1.59 586.42 199.76 662.87 266.02 1.36 1.69 3.38 0.28 2.08 17.74 -1.58"
-    for number, kinds in enumerate(files):
+    for number, class_names in enumerate(files):
         picture(tmp_path / "data_object_image_2/training/image_2" / f"{number:06d}.png", number)
-        text = "".join(f"{kind} {line}\n" for kind in kinds)
+        text = "".join(f"{class_name} {line}\n" for class_name in class_names)
         write(tmp_path / "data_object_label_2/training/label_2" / f"{number:06d}.txt", text)
     assert column(ds.KITTIDataset(str(tmp_path), "train", shuffle=False), "label") == labels
 

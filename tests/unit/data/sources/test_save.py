@@ -34,15 +34,15 @@ def schema_of(path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "stored"),
+    ("dtype", "stored"),
     [
         ("bool", "int32"), ("int8", "int32"), ("uint8", "int32"), ("int16", "int32"), ("uint16", "int32"),
         ("int32", "int32"), ("uint32", "int64"), ("int64", "int64"), ("uint64", "int64"),
         ("float16", "float32"), ("float32", "float32"), ("float64", "float64"),
     ],
 )  # fmt: skip
-def test_types_are_mapped_as_mindspore_maps_them(tmp_path, kind, stored):
-    scalars, arrays = np.array([1, 0], kind), np.array([[1, 0, 1], [0, 0, 1]], kind)
+def test_types_are_mapped_as_mindspore_maps_them(tmp_path, dtype, stored):
+    scalars, arrays = np.array([1, 0], dtype), np.array([[1, 0, 1], [0, 0, 1]], dtype)
     path = str(tmp_path / "x")
     generated(list(zip(scalars, arrays))).save(path)
     schema = {"c0": {"type": stored}, "c1": {"shape": [-1], "type": stored}}
@@ -85,7 +85,7 @@ def test_what_was_saved_reads_back_through_a_pipeline(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "text"),
+    ("values", "error", "text"),
     [
         ([np.array(["a", "b"])], PlanError, "can not support multi-dimensional string tensor"),
         ([np.array([b"a", b"b"])], PlanError, "can not support multi-dimensional bytes tensor"),
@@ -97,8 +97,8 @@ def test_what_was_saved_reads_back_through_a_pipeline(tmp_path):
         ([np.array(2**64 - 1, np.uint64)], ArgumentValueError, "beyond int64"),  # MindSpore writes -1
     ],
 )
-def test_what_cannot_be_kept_is_refused(tmp_path, values, kind, text, no_leaks):
-    with pytest.raises(kind, match=text):
+def test_what_cannot_be_kept_is_refused(tmp_path, values, error, text, no_leaks):
+    with pytest.raises(error, match=text):
         generated(values).save(str(tmp_path / "x"))
     assert os.listdir(tmp_path) == []
 
@@ -109,9 +109,9 @@ def test_a_number_that_is_not_finite_is_kept_without_an_index(tmp_path):
     with pytest.warns(UserWarning, match="column 'c1' holds a number that is not finite"):
         generated(rows).save(path)
     assert schema_of(path)[1] == ["c0"]
-    found = rows_of(path)
-    assert len(found) == 900
-    assert np.isnan(found[700]["c1"])
+    stored = rows_of(path)
+    assert len(stored) == 900
+    assert np.isnan(stored[700]["c1"])
     with (
         pytest.raises(ArgumentValueError, match="no other column to index"),
         pytest.warns(UserWarning, match="column 'c0' holds a number that is not finite"),
@@ -153,10 +153,10 @@ def test_kill_9_while_saving(tmp_path):  # 8
         process.wait()
         process.stdout.close()
         try:
-            found = rows_of(f"{path}0")
+            rows = rows_of(f"{path}0")
         except FormatError:
             continue  # nothing is there
-        assert sorted(row["x"] for row in found) == list(range(3000))
+        assert sorted(row["x"] for row in rows) == list(range(3000))
 
 
 def test_arguments(tmp_path):
@@ -188,11 +188,11 @@ def test_tfrecord(tmp_path):
     path = tmp_path / "x"
     rows = [(k, np.float32(k / 3), np.array(f"t{k}"), np.full((2, 3), k, np.uint8)) for k in range(7)]
     generated(rows).save(str(path), 2, "tfrecord")
-    found = [parse_example(r) for n in (0, 1) for r in read_records(f"{path}{n}")]
-    assert [f["c0"].tolist() for f in found] == [[k] for k in (0, 2, 4, 6, 1, 3, 5)]
-    assert found[1]["c1"][0] == np.float32(2 / 3)
-    assert found[1]["c2"] == [b"t2"]
-    assert found[1]["c3"].tolist() == [2] * 6
+    examples = [parse_example(r) for n in (0, 1) for r in read_records(f"{path}{n}")]
+    assert [f["c0"].tolist() for f in examples] == [[k] for k in (0, 2, 4, 6, 1, 3, 5)]
+    assert examples[1]["c1"][0] == np.float32(2 / 3)
+    assert examples[1]["c2"] == [b"t2"]
+    assert examples[1]["c3"].tolist() == [2] * 6
     schema = json.loads((tmp_path / "x.schema.json").read_text())
     assert schema["columns"]["c3"] == {"type": "int64", "rank": 2, "shape": [-1, 3]}
     with pytest.raises(DataError, match="exists"):

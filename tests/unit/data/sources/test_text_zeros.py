@@ -13,11 +13,11 @@ def test_whole_columns_see_what_rows_see(tmp_path: Path) -> None:
     lines = ds.TextFileDataset(str(tmp_path / "a.txt"), shuffle=False)
     whole = lines.map(text.UnicodeCharTokenizer(), "text")
     alone = lines.map(lambda line: text.UnicodeCharTokenizer()(line), "text")
-    made = [
+    datasets = [
         [row["text"].tolist() for row in data.create_dict_iterator(1, output_numpy=True)]
         for data in (whole, alone)
     ]
-    assert made[0] == made[1]
+    assert datasets[0] == datasets[1]
     assert [row["text"].item() for row in lines.create_dict_iterator(1, output_numpy=True)] == [
         "a",
         "b\0c",

@@ -35,26 +35,26 @@ BYTES = st.lists(st.binary(min_size=1, max_size=200), min_size=1, max_size=3)
 @given(data=st.data(), packed=st.booleans())
 def test_any_example(data: Any, packed: bool, tmp_path: Path) -> None:
     """Any lengths, any order of the features, packed or not: the columns are those of the plain parser."""
-    kinds = {"a": INTS, "b": FLOATS, "long name of a feature " * 3: BYTES, "d": st.just([7])}
+    strategies = {"a": INTS, "b": FLOATS, "long name of a feature " * 3: BYTES, "d": st.just([7])}
     rows = []
     for _ in range(data.draw(st.integers(1, 6))):
-        names = data.draw(st.permutations(list(kinds)))
-        rows.append({name: data.draw(kinds[name]) for name in names})
+        names = data.draw(st.permutations(list(strategies)))
+        rows.append({name: data.draw(strategies[name]) for name in names})
     messages = [example(row, packed) for row in rows]
     got = rows_of(tmp_path / "t.tfrecord", records(messages))
     for one, message in zip(got, messages, strict=True):
         wanted = parse_example(message)
-        assert list(one) == sorted(kinds)
+        assert list(one) == sorted(strategies)
         for name, value in wanted.items():
-            if kinds[name] is BYTES:
+            if strategies[name] is BYTES:
                 width = max(map(len, value))
                 value = np.frombuffer(b"".join(part.ljust(width) for part in value), np.uint8)
             np.testing.assert_array_equal(one[name], value)
 
 
 def test_extra_feature_and_missing_feature(tmp_path: Path) -> None:
-    more = records([example({"a": [1]}), example({"b": [2.0], "a": [3]})])
-    assert [row["a"].tolist() for row in rows_of(tmp_path / "t", more)] == [[1], [3]]
+    path = records([example({"a": [1]}), example({"b": [2.0], "a": [3]})])
+    assert [row["a"].tolist() for row in rows_of(tmp_path / "t", path)] == [[1], [3]]
     less = records([example({"a": [1], "b": [2.0]}), example({"a": [3]})])
     with pytest.raises(FormatError, match=r"record 2.*column name: b does not exist"):
         rows_of(tmp_path / "t", less)
@@ -76,10 +76,10 @@ def test_schema(tmp_path: Path) -> None:
     wrong.add_column("a", int32, [3])
     with pytest.raises(FormatError, match="Column shape of a defined in schema does not match"):
         rows_of(tmp_path / "t", data, schema=wrong)
-    other = Schema()
-    other.add_column("a", string)
+    flat_schema = Schema()
+    flat_schema.add_column("a", string)
     with pytest.raises(FormatError, match="the actual type: int64, but the predefined type: string"):
-        rows_of(tmp_path / "t", data, schema=other)
+        rows_of(tmp_path / "t", data, schema=flat_schema)
 
 
 def deals(folder: Path, shuffle: Any, epochs: int = 6, **options: Any) -> list[list[set[int]]]:
@@ -89,21 +89,21 @@ def deals(folder: Path, shuffle: Any, epochs: int = 6, **options: Any) -> list[l
         rows = [example({"a": [10 * number + n]}) for n in range(2 if number == 2 else 3)]
         (folder / f"{number}.tfrecord").write_bytes(records(rows))
         files.append(str(folder / f"{number}.tfrecord"))
-    made = []
+    deals_by_epoch = []
     for shard in range(2):
         data = TFRecordDataset(files, shuffle=shuffle, num_shards=2, shard_id=shard, **options)
         rows_of_epochs = data.create_dict_iterator(num_epochs=epochs, output_numpy=True)
-        made.append([{int(row["a"][0]) // 10 for row in rows_of_epochs} for _ in range(epochs)])
+        deals_by_epoch.append([{int(row["a"][0]) // 10 for row in rows_of_epochs} for _ in range(epochs)])
         assert data.get_dataset_size() == (8, 6)[shard], "the first deal counts, as in MindSpore"
-    return made
+    return deals_by_epoch
 
 
 @pytest.mark.parametrize("shuffle", [Shuffle.GLOBAL, Shuffle.FILES])
 def test_files_are_dealt_anew_each_epoch(tmp_path: Path, shuffle: Shuffle) -> None:
     """Every rank permutes the files alike: each file goes to one of them, and not always to the same."""
     first, second = deals(tmp_path, shuffle)
-    for one, other in zip(first, second, strict=True):
-        assert sorted([*one, *other]) == [0, 1, 2, 3, 4]
+    for one, two in zip(first, second, strict=True):
+        assert sorted([*one, *two]) == [0, 1, 2, 3, 4]
     assert len({frozenset(one) for one in first}) > 1
 
 
@@ -115,12 +115,12 @@ def test_all_rows_of_every_file_come_though_files_differ(tmp_path: Path, no_leak
     first, second = ([], [])
     deals(tmp_path, False, 1)
     files = [str(tmp_path / f"{n}.tfrecord") for n in range(5)]
-    for shard, found in enumerate((first, second)):
+    for shard, epochs in enumerate((first, second)):
         data = TFRecordDataset(files, num_shards=2, shard_id=shard).batch(2)
         rows = data.create_dict_iterator(num_epochs=5, output_numpy=True)
-        found += [sorted(n for row in rows for n in row["a"][:, 0].tolist()) for _ in range(5)]
-    for one, other in zip(first, second, strict=True):
-        assert sorted(one + other) == [0, 1, 2, 10, 11, 12, 20, 21, 30, 31, 32, 40, 41, 42]
+        epochs += [sorted(n for row in rows for n in row["a"][:, 0].tolist()) for _ in range(5)]
+    for one, two in zip(first, second, strict=True):
+        assert sorted(one + two) == [0, 1, 2, 10, 11, 12, 20, 21, 30, 31, 32, 40, 41, 42]
     assert len({len(one) for one in first}) > 1, "a shard is as long as the files it got"
 
 

@@ -222,7 +222,7 @@ def test_a_page_that_goes_away_is_forgotten(
         connection.request("GET", here(server, "events"))
         connection.getresponse().read(10)
         connection.close()
-        for thread in list(server._http._answering):
+        for thread in list(server._http._request_threads):
             thread.join(60)
             assert not thread.is_alive()
     book.close()

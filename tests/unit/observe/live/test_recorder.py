@@ -73,7 +73,7 @@ def test_every_watched_run_can_be_seen_again(no_leaks: None) -> None:
     assert pipeline["verdict"]["kind"] == report.verdict.bottleneck
     (stage,) = pipeline["stages"]
     assert [op["name"] for op in stage["ops"]] == ["NumpySlicesDataset", "map(<lambda>)", "batch"]
-    assert stage["place"].startswith("test_record.py:")
+    assert stage["place"].startswith("test_recorder.py:")
 
 
 def test_the_page_shows_live_what_the_file_shows_afterwards(
@@ -192,10 +192,10 @@ def test_a_disk_that_is_full_ends_the_history_and_not_the_run(monkeypatch: pytes
     with ds.monitor(interval=0.05) as watched:
         recorder = watched._recorder
         assert recorder is not None
-        assert recorder._book is not None
-        monkeypatch.setattr(recorder._book, "flush", _no_room)
+        assert recorder._log is not None
+        monkeypatch.setattr(recorder._log, "flush", _no_room)
         drain(numbers())
-        wait_for(lambda: recorder._book is None)
+        wait_for(lambda: recorder._log is None)
         drain(numbers())
     assert [report.rows for report in watched.reports()] == [200, 200]
 

@@ -188,7 +188,7 @@ BAD_ARGUMENTS = {
     "too many": call("abs", X, X),
     "too few": call("abs"),
     "unknown name": call("abs", X, out=X),
-    "given twice": call("abs", X, self=X),
+    "passed twice": call("abs", X, self=X),
     "number for a tensor": call("abs", 3),
     "text for a tensor": call("abs", "x"),
     "none for a tensor": call("abs", None),

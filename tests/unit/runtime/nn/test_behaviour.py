@@ -112,7 +112,7 @@ def test_a_table_of_ones_own():
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: nn.Conv2d(3, 4, 3, padding=1), ValueError, "give pad_mode='pad'"),
+        (lambda: nn.Conv2d(3, 4, 3, padding=1), ValueError, "Pass pad_mode='pad'"),
         (lambda: nn.Conv2d(3, 4, 3)(Tensor(np.ones((1, 2, 5, 5), np.float32))), RuntimeError, "Conv2d"),
         (lambda: nn.BatchNorm2d(3)(Tensor(np.ones((2, 3), np.float32))), ValueError, "must have 4 axes"),
         (lambda: nn.BatchNorm2d(3)(Tensor(np.ones((2, 4, 2, 2), np.float32))), ValueError, "'num_features'"),

@@ -84,7 +84,7 @@ def test_sparse_cells():
     assert isinstance(SparseTensor(places, values, (3, 4)), COOTensor)
     with pytest.raises(TypeError, match="the type of 'adjoint_st' should be 'bool', but got type 'int'"):
         nn.SparseTensorDenseMatmul(3)
-    with pytest.raises(TypeError, match="a COOTensor is wanted"):
+    with pytest.raises(TypeError, match="expected a COOTensor"):
         nn.SparseToDense()(ones)
 
 

@@ -61,7 +61,7 @@ def test_classes_are_drawn_anew_and_leave_the_true_ones_out():
     ms.set_seed(4)
     loss = nn.SampledSoftmaxLoss(3, 6, seed=2)
     labels = Tensor([0, 1])
-    drawn = [tuple(loss._draw(labels)[0].asnumpy().tolist()) for _ in range(20)]
+    drawn = [tuple(loss._sample_classes(labels)[0].asnumpy().tolist()) for _ in range(20)]
     assert all(len(set(each)) == 3 and not {0, 1} & set(each) for each in drawn)
     assert len(set(drawn)) > 3
     w, b, x = Tensor(draw(6, 4)), Tensor(draw(6, seed=1)), Tensor(draw(2, 4, seed=2))
@@ -69,7 +69,7 @@ def test_classes_are_drawn_anew_and_leave_the_true_ones_out():
     ms.set_seed(4)
     again = nn.SampledSoftmaxLoss(3, 6, seed=2)
     for _ in range(20):
-        again._draw(labels)
+        again._sample_classes(labels)
     assert np.array_equal(first, [again(w, b, labels, x).asnumpy() for _ in range(3)])
     assert not np.array_equal(first[0], first[1])
     mean = nn.SampledSoftmaxLoss(2, 6, 1, (Tensor([3, 4]), Tensor(0.4), Tensor(0.4)), reduction="mean")

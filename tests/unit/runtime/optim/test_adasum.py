@@ -36,7 +36,7 @@ def test_four_processes_add_in_pairs_of_pairs(monkeypatch):
 
     monkeypatch.setattr(adasum, "_exchange_with_partner", swapped)
     monkeypatch.setattr(
-        adasum.groups, "members_only", lambda name, owner: SimpleNamespace(rank=here.rank, size=4)
+        adasum.groups, "require_membership", lambda name, owner: SimpleNamespace(rank=here.rank, size=4)
     )
 
     def run(rank):
@@ -53,10 +53,10 @@ def test_four_processes_add_in_pairs_of_pairs(monkeypatch):
 
 def test_orthogonal_values_are_added_and_equal_ones_averaged():
     a, b = torch.tensor([3e30, 0.0]), torch.tensor([0.0, 2e-30])
-    np.testing.assert_allclose(adasum._added(a, b).numpy(), [3e30, 2e-30])
-    np.testing.assert_allclose(adasum._added(a, a).numpy(), a.numpy())
-    np.testing.assert_array_equal(adasum._added(a * 0, a * 0).numpy(), [0, 0])
-    np.testing.assert_allclose(adasum._added(a[:1], a[1:]).numpy(), [np.float32(1.5e30)])
+    np.testing.assert_allclose(adasum._adaptive_pair_sum(a, b).numpy(), [3e30, 2e-30])
+    np.testing.assert_allclose(adasum._adaptive_pair_sum(a, a).numpy(), a.numpy())
+    np.testing.assert_array_equal(adasum._adaptive_pair_sum(a * 0, a * 0).numpy(), [0, 0])
+    np.testing.assert_allclose(adasum._adaptive_pair_sum(a[:1], a[1:]).numpy(), [np.float32(1.5e30)])
 
 
 @KINDS
@@ -81,7 +81,7 @@ def test_what_it_cannot_be_used_with_is_refused(kind):
 def test_another_number_than_a_power_of_two_is_refused(kind, monkeypatch):
     optimizer = nn.SGD(nn.Dense(2, 1).trainable_params(), 0.1)
     ms.set_auto_parallel_context(parallel_mode="data_parallel")
-    monkeypatch.setattr(adasum.groups, "find", lambda *args: SimpleNamespace(size=3))
+    monkeypatch.setattr(adasum.groups, "get_group", lambda *args: SimpleNamespace(size=3))
     try:
         with pytest.raises(RuntimeError, match="power of 2 when applying adasum, but there are 3"):
             kind(optimizer)

@@ -75,7 +75,7 @@ REFUSED = {
     "no parameter": (lambda: nn.Adam(two()).get_lr_parameter(3), TypeError, "must be 'Parameter' or 'list' type"),
     "target": (lambda: setattr(nn.Adam(two()), "target", "GPU"), ValueError, "cannot be set to 'GPU'"),
     "unknown target": (lambda: setattr(nn.Adam(two()), "target", "x"), ValueError, "must be one of"),
-    "no target": (lambda: setattr(nn.SGD(two()), "target", "CPU"), NotImplementedError, "where they are"),
+    "no target": (lambda: setattr(nn.SGD(two()), "target", "CPU"), NotImplementedError, "updated on their device"),
     "unique": (lambda: setattr(nn.SGD(two()), "unique", 3), TypeError, "must be bool"),
     "FTRL's rate": (lambda: nn.FTRL(two(), learning_rate=[0.1, 0.2]), ValueError, "currently not supported in FTRL"),
     "FTRL's power": (lambda: nn.FTRL(two(), lr_power=0.5), ValueError, "lr_power"),

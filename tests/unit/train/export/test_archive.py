@@ -90,7 +90,7 @@ def test_parameters_of_an_archive_may_have_other_values(tmp_path):
     assert other(Tensor([[1.0, 2.0]])).item() == 6.0
     with pytest.raises(ValueError, match="is no parameter of the graph; there are weight"):
         nn.GraphCell(graph, params_init={"foo": Tensor([1.0])})
-    with pytest.raises(ValueError, match="shapes and types that the net was exported with"):
+    with pytest.raises(ValueError, match="shapes and dtypes that the network was exported with"):
         other(Tensor([[1.0, 2.0], [1.0, 2.0]]))
 
 

@@ -186,7 +186,7 @@ class _TrainFreezeCell(TrainOneStepCell):
         self.gathering = gathering
 
     def construct(self, *inputs: Any) -> Any:
-        loss, grads = self._differentiated(inputs, self._sens() if self.sense_flag else None)
+        loss, grads = self._loss_and_gradients(inputs, self._sens() if self.sense_flag else None)
         grads = self.grad_reducer(grads)
         return depend(loss, self.optimizer(grads) if self.gathering is None else self.gathering(loss, grads))
 

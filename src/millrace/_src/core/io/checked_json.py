@@ -1,4 +1,4 @@
-"""JSON from files that nobody vouches for: bounded integers, bounded depth, no duplicate keys, no NaN."""
+"""JSON from untrusted files: bounded integers, bounded depth, no duplicate keys, no NaN."""
 
 from __future__ import annotations
 

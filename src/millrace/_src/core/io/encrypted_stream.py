@@ -1,7 +1,7 @@
 """Encrypted files of version 2 (mode "AES-GCM-STREAM"): every block is bound to its file and to its position.
 
-MindSpore's format (``core/sealed.py``) authenticates each block alone. Blocks of one file, or of several files under
-one key, can therefore be exchanged, repeated or dropped, and decrypt without an error. Here they cannot::
+MindSpore's format (``core/io/encryption.py``) authenticates each block separately. Blocks of one file, or of several
+files under one key, can therefore be exchanged, repeated or dropped, and decrypt without an error. Here they cannot::
 
     header   magic u32 | version u16 | cipher u8 | key bytes u8 | block size u32 | file id, 32 random bytes
     blocks   plain bytes of the block size (the last one may be shorter), encrypted, then a tag of 16 bytes
@@ -11,7 +11,7 @@ block is its number (u64), then 1 for the last block and 0 for the others (u32).
 the nonce. A changed header, a block of another file or of another position, and a file that ends after any block but
 the last one therefore fail the authentication. A file has at least one block.
 
-What it cannot prevent: replacing a whole file by another whole file under the same key, for example an older one.
+It cannot prevent that a whole file is replaced by another whole file under the same key, for example an older one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One block of an encrypted file, as MindSpore writes it: a head of lengths, then the sealed bytes.
+"""Encrypted blocks in MindSpore's format: a header with lengths, then the encrypted bytes.
 
 MindRecord files and checkpoints are made of such blocks. The libraries come with the extra 'crypto'.
 """
@@ -13,7 +13,7 @@ from millrace._src.core.optional import require
 
 __all__ = ["BLOCK", "MAGIC", "MODES", "DecryptionError", "block_size", "encrypt_block", "decrypt_block"]
 
-# Plain bytes in a block; sealed, it is a little longer.
+# Plain bytes in a block; the encrypted block is slightly longer.
 BLOCK = 64 << 20
 MAGIC = {"AES-GCM": 0x7F3A5ED8, "AES-CBC": 0x7F3A5ED9, "SM4-CBC": 0x7F3A5EDA}
 MODES = tuple(MAGIC)
@@ -22,11 +22,11 @@ _TAG = 16
 
 
 class DecryptionError(Exception):
-    """A block that cannot be opened: damaged, or sealed with another key."""
+    """A block that cannot be decrypted: damaged, or encrypted with another key."""
 
 
 def encrypt_block(plain: bytes, key: bytes, mode: str) -> bytes:
-    """One block.
+    """Encrypt one block.
 
     >>> block = encrypt_block(b"secret", b"0123456789abcdef", "AES-CBC")
     >>> decrypt_block(block, b"0123456789abcdef", "AES-CBC")
@@ -47,7 +47,7 @@ def encrypt_block(plain: bytes, key: bytes, mode: str) -> bytes:
 
 
 def block_size(head: bytes, mode: str) -> int:
-    """Bytes of the block that begins so, all told."""
+    """The size in bytes of a block, from its header."""
     tag = _TAG if mode == "AES-GCM" else 0
     if len(head) < 4 + tag + _LENGTHS.size:
         raise DecryptionError("an encrypted block is cut short")
@@ -60,7 +60,7 @@ def block_size(head: bytes, mode: str) -> int:
 
 
 def decrypt_block(block: bytes, key: bytes, mode: str) -> bytes:
-    """The plain bytes of one block."""
+    """Decrypt one block."""
     if block_size(block, mode) != len(block):
         raise DecryptionError("an encrypted block is damaged")
     tag = _TAG if mode == "AES-GCM" else 0

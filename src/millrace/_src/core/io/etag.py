@@ -1,4 +1,4 @@
-"""The tags that object stores give to objects: most are MD5 sums, and tell whether what arrived is what was stored."""
+"""Entity tags of object stores: most are MD5 checksums, with which a transfer can be verified."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["is_checksum", "etag_matches"]
 
 _WHOLE = re.compile(r'"?([0-9a-f]{32})"?')
 _IN_PARTS = re.compile(r'"?([0-9a-f]{32})-([0-9]+)"?')
-# The sizes of parts that programs upload in; ours is among them.
+# Common part sizes of multipart uploads, including that of Millrace.
 _SIZES = [count << 20 for count in (5, 8, 10, 15, 16, 32, 50, 64, 100, 128, 256, 512)]
 
 
 def etag_matches(tag: str | None, data: Any) -> bool | None:
-    """Whether bytes are those that a tag was made of; None where it cannot be told.
+    """Whether data has the checksum of a tag; None where the tag is not a known checksum.
 
-    A store that encrypts objects with keys of its own has tags that look the same and fit nothing.
+    The tags of a store that encrypts objects with its keys look the same and match no data.
 
     >>> (
     ...     etag_matches('"900150983cd24fb0d6963f7d28e17f72"', b"abc"),
@@ -37,11 +37,11 @@ def etag_matches(tag: str | None, data: Any) -> bool | None:
         sums = b"".join(_md5(view[offset : offset + size]).digest() for offset in range(0, len(view), size))
         if _md5(sums).hexdigest() == match[1]:
             return True
-    return False if sizes else None  # parts of a size that nobody uses tell nothing
+    return False if sizes else None  # for unknown part sizes the checksum cannot be computed
 
 
 def is_checksum(tag: str | None) -> bool:
-    """Whether a tag looks like one.
+    """Whether a tag has the form of a checksum.
 
     >>> is_checksum('"900150983cd24fb0d6963f7d28e17f72-3"'), is_checksum(None)
     (True, False)

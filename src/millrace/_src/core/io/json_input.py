@@ -1,4 +1,4 @@
-"""JSON from files and sockets: parsed with limits, and with one class of error for whatever is wrong with it."""
+"""JSON from files and sockets: parsed with limits, with one class of error for every defect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def parse_json(text: str | bytes, refuse: Callable[[str], Exception], max_depth:
 
     Args:
         text (Union[str, bytes]): the document; bytes are UTF-8.
-        refuse (Callable): makes the exception to raise from a text that says what is wrong.
+        refuse (Callable): makes the exception to raise from an error message.
         max_depth (int): levels of lists and dicts inside one another. Default: ``200``.
 
     Returns:

@@ -1,7 +1,7 @@
-"""``s3://`` addresses through obstore (extra 's3'), in fsspec's manner: two packages, and requests without the GIL.
+"""``s3://`` addresses through obstore (extra 's3') with the interface of fsspec; requests run without the GIL.
 
-Only the calls that Millrace makes. Each request is made once: who calls counts the failures (``core/remote.py``), so
-that their number is bounded for a run and an error can say it. Only the parts of a large upload are tried again here.
+Only the calls that Millrace needs. Each request is made once: the caller (``core/io/remote.py``) counts failures and
+retries, so that their number is bounded for a run. Only the parts of a large upload are retried here.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from millrace._src.core.optional import require
 
 __all__ = ["NoSuchBucket", "ObjectChanged", "S3FileSystem", "s3_file_system"]
 
-# A larger file goes up in parts of this size, or of more where there would be too many: a store takes 10,000.
+# A larger file is uploaded in parts of this size, or larger ones where there would be too many: the limit is 10,000.
 PART = 8 << 20
 MAX_PARTS = 9000
-# What has arrived is kept in pieces of about this size when a connection breaks.
+# When a connection breaks, received data is kept in pieces of about this size.
 PIECE = 64 << 10
 
 
 class ObjectChanged(OSError):
-    """Another object has the name by now: what was read of it does not go on."""
+    """The object was replaced while it was read."""
 
 
 class NoSuchBucket(FileNotFoundError):
-    """The whole bucket is missing, which is another mistake than a file that is not in it."""
+    """The bucket does not exist."""
 
 
 def s3_file_system(options: Mapping[str, Any]) -> S3FileSystem | None:
-    """A file system for S3, OBS, MinIO and their like; None where fsspec has another driver, or obstore is missing.
+    """A file system for S3, OBS, MinIO and others; None where fsspec has another driver, or obstore is missing.
 
-    ``options`` are those that fsspec's own S3 driver takes: ``key``, ``secret``, ``endpoint_url`` (also inside of
-    ``client_kwargs``). What is not given comes from the environment: ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``,
+    ``options`` are those of fsspec's S3 driver: ``key``, ``secret``, ``endpoint_url`` (also inside of
+    ``client_kwargs``). Missing ones come from the environment: ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``,
     ``AWS_SESSION_TOKEN``, ``AWS_REGION``, ``AWS_ENDPOINT_URL``.
     """
     import fsspec
 
-    if "s3" in fsspec.registry:  # a driver that somebody registered or loaded goes first
+    if "s3" in fsspec.registry:  # a driver that is registered or loaded already takes precedence
         return None
     try:
         require("obstore", extra="s3", purpose="reading s3:// addresses")
@@ -60,7 +60,7 @@ def _config(options: Mapping[str, Any]) -> dict[str, Any]:
     endpoint = settings.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL") or ""
     config: dict[str, Any] = {
         "region": settings.get("region_name") or os.environ.get("AWS_REGION") or "us-east-1",
-        # stores of one's own rarely have a name for each bucket
+        # private stores rarely have a host name for each bucket
         "virtual_hosted_style_request": not endpoint,
     }
     names = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
@@ -74,7 +74,7 @@ def _config(options: Mapping[str, Any]) -> dict[str, Any]:
 def _cached_file_system(
     config: tuple[tuple[str, Any], ...], environment: tuple[tuple[str, str], ...]
 ) -> S3FileSystem:
-    """One for each set of options and state of the environment: its connections are used again."""
+    """The file system for these options and this environment; it reuses connections."""
     return S3FileSystem(dict(config))
 
 
@@ -83,7 +83,7 @@ class S3FileSystem:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = dict(config)
-        # by bucket: whether its tags are checksums, as far as was seen
+        # by bucket: whether its tags were checksums so far
         self.tags_fit: dict[str, bool] = {}
         self._obstore = require("obstore", extra="s3", purpose="reading s3:// addresses")
         self._errors = require("obstore.exceptions", extra="s3", purpose="reading s3:// addresses")
@@ -112,28 +112,28 @@ class S3FileSystem:
 
     @contextlib.contextmanager
     def _store_for(self, path: str) -> Iterator[tuple[Any, str]]:
-        """The store and the key of a path; errors that no other try can mend become Python's."""
+        """The store and the key of a path; translates errors that a retry cannot fix to Python's."""
         bucket, _, key = path.partition("/")
         errors = self._errors
         try:
             yield self._bucket(bucket), key
         except (errors.NotFoundError, FileNotFoundError) as error:
-            if "NoSuchUpload" in str(error):  # its end was heard of there and not here: it is put once more
-                raise OSError("the answer to the end of an upload was lost") from error
+            if "NoSuchUpload" in str(error):  # the upload was completed and the response lost: upload again
+                raise OSError("the response to the end of an upload was lost") from error
             raise _missing(error, path) from error
         except (errors.PermissionDeniedError, errors.UnauthenticatedError, PermissionError) as error:
             raise PermissionError(f"the store refuses {path}: {_first_line(error)}") from error
         except errors.PreconditionError as error:
             raise ObjectChanged("the object was changed while it was read") from error
         except errors.BaseError as error:
-            if "NoSuchBucket" in str(error):  # a listing has no kind of its own for it
+            if "NoSuchBucket" in str(error):  # a listing has no separate error class for it
                 raise _missing(error, path) from error
             raise OSError(_first_line(error)) from error
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def info(self, path: str) -> dict[str, Any]:
-        """Size and tag of an object; of a folder, that it is one."""
+        """Size and tag of an object; for a folder, its type."""
         try:
             with self._store_for(path) as (store, key):
                 head = self._obstore.head(store, key)
@@ -145,7 +145,7 @@ class S3FileSystem:
         return {"name": path, "size": head["size"], "type": "file", "e_tag": head["e_tag"]}
 
     def isfile(self, path: str) -> bool:
-        """Whether there is an object; a store that does not answer, or has no such bucket, is no answer."""
+        """Whether there is an object; raises where the store does not respond or has no such bucket."""
         try:
             return str(self.info(path)["type"]) == "file"
         except NoSuchBucket:
@@ -156,7 +156,7 @@ class S3FileSystem:
     def parts(
         self, path: str, start: int, end: int | None, tag: str | None
     ) -> tuple[int, str | None, Iterator[bytes]]:
-        """An object's size and tag, and its bytes as they arrive; refused where it has another tag by now."""
+        """An object's size and tag, and its bytes as they arrive; an error where its tag has changed."""
         options: dict[str, Any] = {} if tag is None else {"if_match": tag}
         if end is not None:
             options["range"] = (start, end)
@@ -183,7 +183,7 @@ class S3FileSystem:
         return [name for name in files if name], [name[inner:] for name in listing["common_prefixes"]]
 
     def glob(self, pattern: str) -> list[str]:
-        """The objects that a pattern means, in fsspec's manner."""
+        """The objects that match a pattern of fsspec."""
         from fsspec.utils import glob_translate
 
         fixed = pattern[
@@ -200,10 +200,10 @@ class S3FileSystem:
     # --- writing ------------------------------------------------------------------------------------------------
 
     def makedirs(self, path: str, exist_ok: bool = True) -> None:
-        """Folders are the beginnings of names: there is nothing to make."""
+        """Do nothing: folders are prefixes of names."""
 
     def put_file(self, local: str, path: str) -> None:
-        """An object from a local file, there whole or not at all."""
+        """Upload a local file atomically."""
         size = os.path.getsize(local)
         with self._store_for(path) as (_, key):
             store = self._bucket(path.partition("/")[0], 3)
@@ -215,7 +215,7 @@ class S3FileSystem:
             self._obstore.put(store, key, value)
 
     def rm_file(self, path: str) -> None:
-        """Remove an object; one that is gone already is removed."""
+        """Remove an object; a missing one is no error."""
         with contextlib.suppress(FileNotFoundError), self._store_for(path) as (store, key):
             self._obstore.delete(store, key)
 
@@ -229,12 +229,12 @@ def _missing(error: Exception, path: str) -> FileNotFoundError:
     return FileNotFoundError(f"there is no object {path}")
 
 
-# Where a cloud's machines ask for the keys of their role: the last resort where none were given.
+# Metadata services from which cloud machines get the keys of their role: the last source of keys.
 _ROLES = ("169.254.169.254", "169.254.170.2")
 
 
 def _first_line(error: Exception) -> str:
-    """What the store said, without the page of its own words that follows."""
+    """The error message of the store without its details."""
     message = " ".join(str(error).split("Debug source")[0].split())
     if any(address in message for address in _ROLES):
         return (

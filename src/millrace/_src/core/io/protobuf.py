@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = ["field", "varint"]
 
-_BYTES = 2  # how a field is stored that says its length first
+_BYTES = 2  # wire type of a field with a length prefix
 
 
 def varint(value: int) -> bytes:
-    """A whole number, seven bits to a byte; a negative one as 64 bits.
+    """Encode an integer with seven bits per byte; a negative one as 64 bits.
 
     >>> varint(300).hex(" ")
     'ac 02'
@@ -23,7 +23,7 @@ def varint(value: int) -> bytes:
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field of bytes, a text or a message.
+    """Encode a field of bytes, a text or a message.
 
     >>> field(1, b"w").hex(" ")
     '0a 01 77'

@@ -1,4 +1,4 @@
-"""Addresses that fsspec knows (``s3://``, ``memory://``): is a file there, which are there, bring it, put it."""
+"""Remote files by fsspec addresses (``s3://``, ``memory://``): exists, list, read, download and upload with retries."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def is_remote(path: Any) -> bool:
 
 
 class RemotePath:
-    """An address with as much of pathlib's manner as the reader uses.
+    """An address with the part of pathlib's interface that readers use.
 
     >>> path = RemotePath("s3://bucket/train/x0")
     >>> path.name, str(path.parent / "x1")
     ('x0', 's3://bucket/train/x1')
 
-    ``options`` are those of its file system (endpoint, keys); nothing prints them.
+    ``options`` are those of its file system (endpoint, keys); they are never printed.
     """
 
     def __init__(self, address: str, options: Mapping[str, Any] | None = None) -> None:
@@ -95,10 +95,10 @@ class RemotePath:
 
 
 class Retries:
-    """How often a request may be tried again, for one and for all together.
+    """Retry policy for requests: a limit per request and a budget for all of them.
 
-    Each request may be tried ``attempts`` times without bringing anything. All of them share a budget that successes
-    slowly refill, so that a store that is down is given up on soon, and not once more for every block.
+    Each request may fail ``attempts`` times without progress. All requests share a budget that successes
+    slowly refill, so that an unavailable store fails soon, and not again for every block.
     """
 
     def __init__(self, attempts: int = 5, budget: float = 30.0, pause: float = 0.1) -> None:
@@ -108,9 +108,9 @@ class Retries:
     def __call__(
         self, what: str, address: str, call: Callable[[], T], moved: Callable[[], int] = lambda: 0
     ) -> T:
-        """The answer of the call, tried again while it fails in a way that may pass.
+        """Run the call, and retry it after transient errors.
 
-        ``moved`` counts what has come so far: a try that brought something, and broke, is not one of the ``attempts``.
+        ``moved`` returns the bytes received so far: an attempt with progress does not count as one of ``attempts``.
         """
         tries = idle = 0
         while True:
@@ -153,7 +153,7 @@ RETRIES = Retries()
 
 
 def file_system(address: str | RemotePath) -> tuple[Any, str]:
-    """The file system behind an address, and the path inside it."""
+    """The file system of an address, and the path inside it."""
     options = address.options if isinstance(address, RemotePath) else {}
     if str(address).startswith(("s3://", "s3a://")):
         store = s3_file_system(options)
@@ -183,7 +183,7 @@ def remote_glob(pattern: str) -> list[str]:
 
 
 def list_directory(address: str) -> tuple[list[str], list[str]]:
-    """The names of the files and of the folders in a folder, sorted; both empty where there is none."""
+    """The sorted names of the files and of the folders in a folder; both empty where it does not exist."""
     fs, path = file_system(address)
 
     def names() -> tuple[list[str], list[str]]:
@@ -204,12 +204,12 @@ def list_directory(address: str) -> tuple[list[str], list[str]]:
     return RETRIES("listing the folder", address, names)
 
 
-# One request asks for no more than this.
+# The maximum size of one request.
 MAX_BYTES_PER_REQUEST = 8 << 20
 
 
 class _ResumableRead:
-    """Bytes on their way. What came before a connection broke stays, and the next try asks for the rest."""
+    """A read that a retry resumes: it keeps the received bytes and requests only the rest."""
 
     def __init__(
         self, fs: Any, path: str, start: int = 0, end: int | None = None, tag: str | None = None
@@ -224,16 +224,16 @@ class _ResumableRead:
             wanted, got = self.end - self.start, len(self.got)
             if got > wanted:
                 self.got = bytearray()
-            raise OSError(f"asked for {wanted} bytes at {self.start}, got {got}")
+            raise OSError(f"expected {wanted} bytes at {self.start}, got {got}")
         return self.got
 
     def _parts(self, start: int) -> Iterator[bytes]:
         if not hasattr(self.fs, "parts"):
-            self.got = bytearray()  # another driver gives all or nothing
+            self.got = bytearray()  # other drivers return all bytes at once
             yield bytes(self.fs.cat_file(self.path, start=self.start, end=self.end))
             return
         size, tag, pieces = self.fs.parts(self.path, start, self.end, self.tag)
-        if self.tag is None:  # what follows must be of the same object
+        if self.tag is None:  # the rest must be from the same object
             self.tag = tag
         if self.end is None:
             self.end = size
@@ -241,16 +241,17 @@ class _ResumableRead:
 
 
 def read_range(fs: Any, path: str, address: str, start: int, end: int, tag: str | None = None) -> bytearray:
-    """Some bytes of a file, all of them and from one version of it."""
+    """Read a range of bytes, all from one version of the file."""
     pull = _ResumableRead(fs, path, start, end, tag)
     return RETRIES(f"reading bytes {start} to {end}", address, pull, lambda: len(pull.got))
 
 
 class ChecksumValidator:
-    """Whether what arrived is what the store has, by the object's tag.
+    """Verify received data by the object's tag.
 
-    Where a store encrypts objects with keys of its own, its tags look like checksums and fit nothing. So bytes that
-    came the same ``AGREE`` times over are believed; in a bucket where no tag ever fitted, none is asked from then on.
+    The tags of a store that encrypts objects with its keys look like checksums and match no data. Therefore data
+    that was received ``AGREE`` times without a difference is accepted, and the tags of that bucket are ignored from
+    then on unless one has matched before.
     """
 
     AGREE = 4
@@ -269,16 +270,16 @@ class ChecksumValidator:
             return
         self._seen.append(hashlib.sha256(data).digest())
         if len(self._seen) < self.AGREE or len(set(self._seen)) > 1:
-            raise OSError("the bytes that came do not fit the store's checksum")
+            raise OSError("the received bytes do not match the store's checksum")
         log.warning(
-            "the tags of %s are taken to be no checksums: %d readings agree", self._bucket, self.AGREE
+            "the tags of %s are not checksums: %d reads returned the same bytes", self._bucket, self.AGREE
         )
         if known is None:
             self._tags[self._bucket] = False
 
 
 def read_bytes(address: str | RemotePath) -> bytearray:
-    """A whole file, in one request where all goes well."""
+    """Read a whole file, in one request unless it fails."""
     fs, path = file_system(address)
     checked = ChecksumValidator(fs, path)
 
@@ -292,14 +293,14 @@ def read_bytes(address: str | RemotePath) -> bytearray:
 
 
 def first_bytes(address: str, most: int) -> bytearray:
-    """How a file begins."""
+    """The first bytes of a file."""
     fs, path = file_system(address)
     info = RETRIES("opening the file", address, lambda: fs.info(path))
     return read_range(fs, path, address, 0, min(most, int(info["size"])), info.get("e_tag"))
 
 
 def download(address: str | RemotePath, target: Path) -> None:
-    """Copy a file to a local path, request by request; what has arrived is not asked for again."""
+    """Download a file to a local path in several requests; received ranges are not requested again."""
     fs, path = file_system(address)
     info = RETRIES("opening the file", str(address), lambda: fs.info(path))
     size, tag = info.get("size"), info.get("e_tag")
@@ -321,7 +322,7 @@ def download(address: str | RemotePath, target: Path) -> None:
 
 
 def upload(local: Path, address: str | RemotePath) -> None:
-    """Copy a local file to an address; bytes that differ afterwards are a failure.
+    """Upload a local file and verify it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -343,7 +344,7 @@ def upload(local: Path, address: str | RemotePath) -> None:
 
 
 def upload_verified(fs: Any, local: Path, path: str, address: str) -> None:
-    """One try to copy a local file there: a size that differs, or bytes where a tag or a second look tells, fails."""
+    """Upload a local file once, and verify its size and its tag; where the tag differs, compare the bytes."""
     fs.put_file(str(local), path)
     info, sent = fs.info(path), local.stat().st_size
     size, tag = info.get("size"), info.get("e_tag")
@@ -357,7 +358,7 @@ def upload_verified(fs: Any, local: Path, path: str, address: str) -> None:
         for start in range(0, sent, MAX_BYTES_PER_REQUEST):  # the tag may be no checksum
             end = min(sent, start + MAX_BYTES_PER_REQUEST)
             if read_range(fs, path, address, start, end, tag) != data[start:end]:
-                raise OSError("other bytes arrived than were sent")
+                raise OSError("the stored bytes differ from the ones sent")
 
 
 def remove(address: str | RemotePath) -> None:

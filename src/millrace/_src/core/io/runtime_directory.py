@@ -1,8 +1,8 @@
-"""Folders of one user, which only that user may enter.
+"""Private folders of the user: the runtime directory and the compile cache.
 
-In one, processes find each other: sockets of cache servers, histories of runs, meeting files. It is
-``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` beside the other temporary files. Another holds compiled
-code.
+The runtime directory holds sockets of cache servers, run histories and rendezvous files. It is
+``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` in the folder for temporary files. The compile cache holds
+compiled code.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
 def runtime_directory(*, make: bool = False, error: type[MillraceError] = ResourceError) -> Path:
-    """The folder of this user; one that belongs to somebody else, or that others may enter, is refused."""
+    """The runtime directory of this user; an error where another user owns it or has access to it."""
     base = os.environ.get("XDG_RUNTIME_DIR")
-    # one that is not there, or not ours, came with the environment of another login (su, docker exec)
+    # a missing or foreign one comes from the environment of another login (su, docker exec)
     usable = base and os.access(base, os.W_OK | os.X_OK)
     folder = Path(base) / "millrace" if base and usable else _temporary_runtime_directory()
     if make:
@@ -30,7 +30,7 @@ def runtime_directory(*, make: bool = False, error: type[MillraceError] = Resour
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as reason:
             raise error(
-                f"{folder} cannot be made ({reason.strerror}): name a folder of your own in XDG_RUNTIME_DIR"
+                f"{folder} cannot be made ({reason.strerror}): set XDG_RUNTIME_DIR to a folder that you own"
             ) from reason
     try:
         status = folder.lstat()
@@ -45,10 +45,10 @@ def runtime_directory(*, make: bool = False, error: type[MillraceError] = Resour
 
 
 def compile_cache() -> str:
-    """The folder of PyTorch's compiler, in which nobody else may write: what is compiled is loaded from there.
+    """The cache folder of PyTorch's compiler, which no other user may write to: compiled code is loaded from there.
 
-    It is the one in TORCHINDUCTOR_CACHE_DIR, or ``~/.cache/millrace/inductor``. PyTorch's own choice has a name in
-    ``/tmp`` that anybody can guess and create first.
+    It is the one in TORCHINDUCTOR_CACHE_DIR, or ``~/.cache/millrace/inductor``. PyTorch's default is a predictable name
+    in ``/tmp``, which another user can create first.
     """
     named = os.environ.get(INDUCTOR)
     folder = Path(named) if named else _user_cache() / "inductor"

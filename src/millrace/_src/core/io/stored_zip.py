@@ -121,7 +121,7 @@ def _read_directory(file: BinaryIO, size: int, limit: int) -> tuple[list[_Member
         end = record - _LOCATOR.size - _END64.size
         count, length, start = _read_end64(file, record, end)
     if start + length != end:
-        raise ValueError("its central directory is not where the end record says")
+        raise ValueError("its central directory is not at the offset in the end record")
     if length > limit:
         raise ValueError(f"its central directory has {length} bytes, more than {limit}")
     data = _read_at(file, start, length)
@@ -138,7 +138,7 @@ def _read_directory(file: BinaryIO, size: int, limit: int) -> tuple[list[_Member
 def _read_end64(file: BinaryIO, record: int, end: int) -> tuple[int, int, int]:
     signature, disk, offset, disks = _LOCATOR.unpack(_read_at(file, record - _LOCATOR.size, _LOCATOR.size))
     if signature != b"PK\x06\x07" or disk or disks != 1 or offset != end:
-        raise ValueError("its 64-bit end record is not where the locator says")
+        raise ValueError("its 64-bit end record is not at the offset in the locator")
     values = _END64.unpack(_read_at(file, end, _END64.size))
     signature, length, _, _, disk, first_disk, here, count, size, start = values
     if signature != b"PK\x06\x06" or length != _END64.size - 12 or disk or first_disk or here != count:
@@ -226,7 +226,7 @@ def _check_local(file: BinaryIO, member: _Member) -> int:
     signature, _, flags, method, _, _, crc, packed, size, name_size, extra_size = values
     rest = _read_at(file, member.header + _LOCAL.size, name_size + extra_size)
     if signature != b"PK\x03\x04":
-        raise ValueError(f"the member {member.name!r} is not where the directory says")
+        raise ValueError(f"the member {member.name!r} is not at the offset in the directory")
     size, packed, _ = _widen(rest[name_size:], size, packed, 0)
     if (
         rest[:name_size] != member.name.encode("ascii")

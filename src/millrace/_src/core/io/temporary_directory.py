@@ -1,8 +1,8 @@
-"""Temporary folders that can be told abandoned from in use.
+"""Temporary folders with a lock: stale ones are distinguished from those in use.
 
-A folder is named ``millrace-<what for>-<pid>-<letters>``, and its owner holds a lock on it for as long as it lives.
-The kernel drops the lock with the process, however it ends, so whoever can take the lock has found a leftover;
-process numbers alone would mislead between containers that share a folder.
+A folder is named ``millrace-<purpose>-<pid>-<letters>``, and its owner holds a lock on it for as long as it lives.
+The kernel releases the lock with the process, however it ends, so a folder whose lock can be acquired is stale.
+Process numbers alone would be ambiguous between containers that share a folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["PURPOSES", "LockedTemporaryDirectory", "is_stale", "owner_of"]
 
-# What a scratch folder or file may be for. A name with any other word in it is somebody else's.
+# The purposes of temporary folders and files. A name with another one does not belong to Millrace.
 PURPOSES = ("copy", "example", "index", "socket", "spill", "upload")
 _NAME = re.compile(rf"millrace-(?:{'|'.join(PURPOSES)})-(?P<pid>[1-9][0-9]*)-[a-z0-9_]{{8}}")
 
@@ -38,7 +38,7 @@ class LockedTemporaryDirectory:
         lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # a file system without locks: the process number in the name has to do
+        except OSError:  # a file system without locks: the process number in the name must suffice
             pass
         self.close = weakref.finalize(self, _remove, self.path, lock, os.getpid())
 
@@ -56,7 +56,7 @@ def _remove(path: Path, lock: int, owner: int) -> None:
 
 
 def owner_of(name: str) -> int | None:
-    """The process in the name of a scratch folder or file, None for any other name.
+    """The process number in the name of a temporary folder or file; None for other names.
 
     >>> owner_of("millrace-upload-4711-x_a1b2c3"), owner_of("millrace-results-4711-2")
     (4711, None)
@@ -66,7 +66,7 @@ def owner_of(name: str) -> int | None:
 
 
 def is_stale(path: Path, proc: Path = Path("/proc")) -> bool:
-    """Whether the process that made it is gone. What cannot be told is taken to be in use."""
+    """Whether the owner process has ended; False where that is unknown."""
     pid = owner_of(path.name)
     if pid is None or _is_running(pid, path, proc):
         return False
@@ -86,7 +86,7 @@ def is_stale(path: Path, proc: Path = Path("/proc")) -> bool:
 
 
 def _is_running(pid: int, path: Path, proc: Path) -> bool:
-    """Whether that process still runs; one that started after the folder's last change only has its number."""
+    """Whether the process still runs; one that started after the folder's last change has reused the number."""
     try:
         # the name, in brackets, may hold spaces; the start is the 20th word after it, in ticks since boot
         ticks = int((proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[19])

@@ -1,4 +1,4 @@
-"""Text from files and names, without the characters that a terminal takes as commands."""
+"""Escape control characters in text from files and names, which a terminal would interpret."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _python_escape(match: re.Match[str]) -> str:
 def escape_controls(
     text: str, keep: str = "", escape: Callable[[re.Match[str]], str] = _python_escape
 ) -> str:
-    """Text that a terminal shows as it is: control characters and marks of direction as Python writes them.
+    """Escape control characters and bidirectional marks as Python's repr does.
 
     Args:
-        text: Text from anywhere.
+        text: Untrusted text.
         keep: Control characters that stay, such as a newline.
-        escape: What takes the place of a character.
+        escape: Returns the replacement of a character.
 
     >>> print(escape_controls("a\\x1b[31m\\x9b2J\\u202e\\n"))
     a\\x1b[31m\\x9b2J\\u202e\\n
@@ -35,7 +35,7 @@ def escape_controls(
 
 
 def escape_json(text: str) -> str:
-    """JSON text in which no string has a control character; the values are the same.
+    """Escape control characters in JSON text; its values stay the same.
 
     >>> print(escape_json('["\\x9b2J"]'))
     ["\\u009b2J"]

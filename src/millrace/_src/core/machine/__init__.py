@@ -1,1 +1,1 @@
-"""Machine."""
+"""CPU cores, control groups, shared memory, host allocators, Ray connection."""

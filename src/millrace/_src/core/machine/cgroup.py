@@ -1,4 +1,4 @@
-"""Where a container writes down what this process may use: the control groups of Linux, versions 1 and 2."""
+"""CPU and memory limits from Linux control groups, versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MEMBERSHIP = "/proc/self/cgroup"
 
 
 def group_folders(controller: str, root: str = ROOT, membership: str = MEMBERSHIP) -> list[tuple[int, Path]]:
-    """(version, folder) of this process's group and of its parents: each of them may set a limit.
+    """(version, folder) of the control group of this process and of its parents: each may set a limit.
 
     >>> group_folders("cpu", root="/groups", membership="/no/such/file")
     [(2, PosixPath('/groups')), (1, PosixPath('/groups/cpu'))]
     """
-    # read anew each time, since a process may be moved; its path is taken apart once
+    # read each time, since a process may be moved to another group; parsing is cached
     return list(_folders(controller, root, read_text(membership) or ""))
 
 
@@ -45,7 +45,7 @@ def _folders(controller: str, root: str, text: str) -> tuple[tuple[int, Path], .
 
 
 def cgroup_memory(root: str = ROOT, membership: str = MEMBERSHIP) -> int | None:
-    """Bytes granted by the tightest of the groups, or None without a limit.
+    """The smallest memory limit of the groups in bytes; None without a limit.
 
     >>> cgroup_memory(root="/no/such/folder") is None
     True
@@ -70,7 +70,7 @@ def memory_limit() -> int:
 
 
 def memory_info(text: str | None = None) -> dict[str, int]:
-    """What the kernel says of the machine's memory, in bytes by name; empty where it says nothing.
+    """The values of ``/proc/meminfo`` in bytes; empty where it cannot be read.
 
     >>> memory_info("MemTotal: 2 kB")
     {'MemTotal': 2048}
@@ -85,7 +85,7 @@ def memory_info(text: str | None = None) -> dict[str, int]:
 
 
 def read_number(path: Path) -> int | None:
-    """The number in a file; None when there is none, or the word ``max``.
+    """The number in a file; None where there is none, or the text ``max``.
 
     >>> read_number(Path("/no/such/file")) is None
     True
@@ -97,7 +97,7 @@ def read_number(path: Path) -> int | None:
 
 
 def read_text(path: str | Path) -> str | None:
-    """What one of the system's small files says, None when there is none; a first batch may be waiting for it.
+    """Read a small system file without buffering; None where it does not exist.
 
     >>> read_text("/no/such/file") is None
     True
@@ -110,7 +110,7 @@ def read_text(path: str | Path) -> str | None:
 
 
 def _groups(controller: str, text: str) -> list[tuple[int, str]]:
-    """(version, path) of this process; the roots of both versions when that cannot be read."""
+    """(version, path) of this process; the roots of both versions where that cannot be read."""
     groups = []
     for line in text.splitlines():
         number, _, rest = line.partition(":")

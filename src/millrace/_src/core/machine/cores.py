@@ -1,4 +1,4 @@
-"""How many processor cores this process may really use."""
+"""Number of available CPU cores, from the affinity mask and the container's CPU quota."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .cgroup import MEMBERSHIP, ROOT, group_folders, read_text
 
 __all__ = ["available_cores", "cgroup_quota", "warn_too_many_workers"]
 
-# So many workers are a slip of the keyboard, or a number meant for something else.
+# More workers than this are probably a mistake.
 MAX_REASONABLE_WORKERS = 1024
 
 
 def available_cores() -> int:
-    """Cores left to this process by its affinity mask and by the container's CPU quota.
+    """Number of cores in the affinity mask of this process, limited by the container's CPU quota.
 
     ``os.cpu_count()`` counts the machine; a container that may use two of its 64 cores runs slower, not
     faster, with 64 threads.
@@ -36,7 +36,7 @@ def available_cores() -> int:
 
 
 def warn_too_many_workers(name: str, workers: int, stacklevel: int = 4) -> None:
-    """Warn, once for each number, of more workers than any machine gains from."""
+    """Warn once per number of workers if it is far above the number of cores."""
     cores = available_cores()
     if workers > max(MAX_REASONABLE_WORKERS, 16 * cores):
         there = "there is 1 core" if cores == 1 else f"there are {cores} cores"
@@ -49,7 +49,7 @@ def warn_too_many_workers(name: str, workers: int, stacklevel: int = 4) -> None:
 
 
 def cgroup_quota(root: str = ROOT, membership: str = MEMBERSHIP) -> float | None:
-    """Cores granted by cgroup v1 or v2 (the tightest of the group and its parents), or None without a limit.
+    """The CPU quota in cores, from cgroup v1 or v2 (the smallest of the group and its parents); None without a limit.
 
     >>> cgroup_quota(root="/no/such/folder") is None
     True

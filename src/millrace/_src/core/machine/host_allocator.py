@@ -1,8 +1,8 @@
-"""Memory for batches that somebody else provides: a device's sink wants them where the device can fetch them itself.
+"""Host memory allocators for batches: for example pinned memory, from which a device can copy directly.
 
-A lender hands out arrays. While anybody holds one, a view of it or a tensor over it, its memory is that array's alone;
-with the last of them it comes back to the lender, which may hand it out again. So the rule for whoever copies in the
-background is simply to hold the array until the copy has ended.
+An allocator returns arrays. While an array, a view of it or a tensor over it exists, its memory is not reused; when the
+last one is deleted, the memory returns to the allocator. Code that copies in the background must therefore hold a
+reference to the array until the copy has ended.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from millrace._src.core.values.batch_buffers import BatchBuffer, BufferPool
 
 __all__ = ["ALIGN", "AlignedAllocator", "HostAllocator"]
 
-# Where arrays begin: a cache line, which is what other libraries want in order to use memory without a copy.
+# Alignment of arrays: a cache line, which other libraries require to use memory without a copy.
 ALIGN = 64
-# Bytes that are kept for later at the most, unless one block has more.
+# The maximum total size of unused blocks that are kept, unless a single block is larger.
 MAX_SPARE_BYTES = 512 << 20
 
 
 class HostAllocator(BufferPool):
-    """Plain memory on the borders of cache lines; a subclass makes its own kind.
+    """Allocator of memory aligned to cache lines; a subclass allocates another type of memory.
 
     >>> allocator = HostAllocator()
     >>> batch = allocator.array((2, 3), np.dtype("f4"))
@@ -38,12 +38,12 @@ class HostAllocator(BufferPool):
     (0, 1)
     """
 
-    # blocks that are kept for later; plain memory is had again soon, and what is kept here no budget knows of
+    # the maximum number of unused blocks; plain memory is cheap to allocate, and unused blocks count in no budget
     max_spare = 4
 
     def __init__(self) -> None:
         super().__init__()
-        # what comes back, from any thread and in the middle of anything: appending takes no lock of ours
+        # returned blocks; they come from any thread at any time, so appending must not take a lock
         self.blocks: deque[npt.NDArray[np.uint8]] = deque()
         self._by_size: dict[int, list[npt.NDArray[np.uint8]]] = {}
         self._num_blocks = 0
@@ -51,32 +51,32 @@ class HostAllocator(BufferPool):
         self._pid = os.getpid()
 
     def __reduce__(self) -> tuple[type[HostAllocator], tuple[()]]:
-        return HostAllocator, ()  # another process has its own memory, and a plain one will do
+        return HostAllocator, ()  # other processes use plain memory
 
-    # what a subclass says of its memory ----------------------------------------------------------
+    # for subclasses ------------------------------------------------------------------------------
 
     def make(self, size: int) -> npt.NDArray[np.uint8]:
-        """Fresh memory of at least this size, beginning on a border."""
+        """Allocate an aligned block of at least this size."""
         return allocate_aligned(size)
 
     def accepts(self, array: npt.NDArray[Any]) -> bool:
-        """Whether an array lies well where it is, so that it need not be copied into memory of the allocator."""
+        """Whether an array can be used without a copy into memory of this allocator."""
         return True
 
     def pin_external(self, shared: npt.NDArray[np.uint8]) -> None:
-        """Memory that is shared with a worker process, and that batches will come in, again and again."""
+        """Prepare memory that a worker process shares, and in which batches arrive repeatedly."""
 
-    # what the engine asks for --------------------------------------------------------------------
+    # for the engine ------------------------------------------------------------------------------
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """An array with anything in it, whose memory nobody else holds."""
+        """An uninitialized array with exclusive memory."""
         size = math.prod(shape) * dtype.itemsize
         block = self._block(max(1, size))
         whole = np.asarray(BatchBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
     def copy_if_needed(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The same values where they lie well: the array itself, or a copy in memory of the allocator."""
+        """The array itself if this allocator accepts it, or a copy in memory of this allocator."""
         if (
             array.dtype.kind not in "biufc"
             or not array.nbytes
@@ -90,14 +90,14 @@ class HostAllocator(BufferPool):
 
     @property
     def blocks_in_use(self) -> int:
-        """Blocks that somebody holds."""
+        """Number of blocks in use."""
         with self._lock:
             self._collect_returned()
             return self._num_blocks - self._num_spare()
 
     @property
     def spare_blocks(self) -> int:
-        """Blocks that nobody holds."""
+        """Number of unused blocks."""
         with self._lock:
             self._collect_returned()
             return self._num_spare()
@@ -119,11 +119,11 @@ class HostAllocator(BufferPool):
             raise
 
     def _in_forked_child(self) -> bool:
-        """In a child of fork: the blocks are the parent's, and what made them may not work here."""
+        """Whether this is a forked child: the blocks belong to the parent, and its driver may not work here."""
         return os.getpid() != self._pid
 
     def _collect_returned(self) -> None:
-        """Sort in what came back; sizes that are not asked for any more go first when there is too much."""
+        """Collect returned blocks; beyond the limits, free blocks of the oldest sizes first."""
         while self.blocks:
             block = self.blocks.popleft()
             self._by_size.setdefault(block.nbytes, []).append(block)
@@ -140,7 +140,7 @@ class HostAllocator(BufferPool):
 
 
 class AlignedAllocator(HostAllocator):
-    """Every batch begins on a border, for libraries that copy any other."""
+    """Aligns every batch, for libraries that would copy an unaligned one."""
 
     def accepts(self, array: npt.NDArray[Any]) -> bool:
         address: int = array.__array_interface__["data"][0]
@@ -148,7 +148,7 @@ class AlignedAllocator(HostAllocator):
 
 
 def allocate_aligned(size: int) -> npt.NDArray[np.uint8]:
-    """Fresh memory that begins on a border.
+    """Allocate aligned memory.
 
     >>> allocate_aligned(1000).nbytes, allocate_aligned(1000).ctypes.data % ALIGN
     (1000, 0)

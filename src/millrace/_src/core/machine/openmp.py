@@ -1,4 +1,4 @@
-"""How long PyTorch's threads wait awake for the next piece of work before they sleep."""
+"""OpenMP spin time: how long PyTorch's threads busy-wait for work before they sleep."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import MutableMapping
 
 __all__ = ["SPINS", "limit_openmp_spin"]
 
-# Looks at the flag before a waiting thread sleeps: some ten microseconds, longer than it takes to come from one
-# operation to the next. The library's own choice is 300 times that, during which a waiting thread holds a core that
-# another program's, or the very thread it waits for, may need: on cores that others use too a step took 90 to 3,000 ms
-# where it takes 30 with this. Threads that sleep at once have to be woken: 8 ms where it takes 2 on idle cores.
+# Polls of the flag before a waiting thread sleeps: some ten microseconds, longer than the time between two operations.
+# The library's default is 300 times that, during which a waiting thread occupies a core that another program, or the
+# thread it waits for, may need: on shared cores a step took 90 to 3,000 ms instead of 30 ms. Threads that sleep at once
+# must be woken: a step took 8 ms instead of 2 ms on idle cores.
 SPINS = 1000
 
 
 def limit_openmp_spin(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Ask GNU's OpenMP, which looks once when PyTorch is loaded, unless the user has asked for something already.
+    """Set the spin count of GNU OpenMP, which reads it when PyTorch is loaded, unless the user has set a policy.
 
     >>> environment = {"OMP_WAIT_POLICY": "PASSIVE"}
     >>> limit_openmp_spin(environment)

@@ -1,9 +1,9 @@
-"""The Ray cluster of this process: found, connected to, or started; and left as it was found.
+"""Ray connection: use the cluster of the program, connect to one, or start one; and clean up afterwards.
 
-One cluster at a time, as Ray has it. Pipelines and servers hold it; the last one to let go disconnects if we
-connected, and stops what we started: processes, shared memory and files. A cluster that the user's program is connected
-to already is only used. A cluster that we start is for this user on this machine: its ports are on loopback, and its
-sockets and files in a folder with mode 700.
+A process uses one cluster at a time, as Ray requires. Pipelines and servers share it; when the last user releases it,
+a connection made here is closed, and a cluster started here is stopped: processes, shared memory and files. A cluster
+that the program was connected to before stays connected. A cluster started here is for this user on this machine: its
+ports are on loopback, and its sockets and files in a folder with mode 700.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["Cluster", "acquire_cluster", "library", "missing_paths", "connection
 
 log = get_logger(__name__)
 
-# Seconds to wait until every node has looked for the files.
+# Seconds to wait until every node has checked the files.
 _LOOK = 120.0
 _CONNECT = 5.0
 _LOOPBACK = "127.0.0.1"
 _TOKEN_FILE = os.path.expanduser("~/.ray/auth_token")
 
-# Nothing of a run is reported to anybody, and Ray does not start a cluster of its own because a call came too late.
+# Disable usage reports, and keep Ray from starting a cluster implicitly.
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",
@@ -45,7 +45,7 @@ _QUIET = {
 
 
 def library(purpose: str, extra: str = "ray") -> Any:
-    """Ray itself."""
+    """Import Ray."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     return require("ray", extra=extra, purpose=purpose)
@@ -61,18 +61,18 @@ class Cluster:
         self.address: str = ray.get_runtime_context().gcs_address
 
     def nodes(self) -> list[dict[str, Any]]:
-        """The nodes that live and can run workers."""
+        """The nodes that are alive and can run workers."""
         return [node for node in self.ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) > 0]
 
     def node_lives(self, node_id: str) -> bool:
         return any(node["NodeID"] == node_id and node["Alive"] for node in self.ray.nodes())
 
     def cpus(self) -> float:
-        """The CPUs of all nodes together."""
+        """The total number of CPUs of all nodes."""
         return float(sum(node["Resources"]["CPU"] for node in self.nodes()))
 
     def on_node(self, function: Any, node_id: str, **options: Any) -> Any:
-        """A function as a task of one node; it asks for no CPU."""
+        """A function as a task on one node; it reserves no CPU."""
         strategies = require("ray.util.scheduling_strategies", extra="ray", purpose="work on a Ray cluster")
         pinned = strategies.NodeAffinitySchedulingStrategy(node_id, soft=False)
         return self.ray.remote(function).options(
@@ -95,14 +95,14 @@ class Cluster:
             try:
                 missing = self.ray.get(reference, timeout=_LOOK)
             except self.ray.exceptions.RayError as error:  # lost meanwhile: nothing will run there
-                log.info("node %s was not asked for its files: %s", name, type(error).__name__)
+                log.info("node %s was lost before it checked its files: %s", name, type(error).__name__)
                 continue
             if missing:
                 return missing[0], name
         return None
 
     def release(self) -> None:
-        """One user less; the last one ends what we began."""
+        """Release the cluster; the last user disconnects, or stops a cluster started here."""
         global _current
         if os.getpid() != self.pid:
             return
@@ -134,7 +134,7 @@ def starts_here(ray: Any, address: str | None) -> bool:
 
 
 def acquire_cluster(ray: Any, address: str | None, object_store_memory: int | None) -> Cluster:
-    """The cluster at this address, connected to if need be; without one, a cluster of this machine alone."""
+    """Connect to the cluster at this address if necessary; without an address, start one on this machine."""
     global _current
     with _lock:
         if _current is not None and (_current.pid != os.getpid() or not ray.is_initialized()):
@@ -148,7 +148,7 @@ def acquire_cluster(ray: Any, address: str | None, object_store_memory: int | No
 
 
 def _existing_cluster(ray: Any, address: str | None) -> Cluster | None:
-    """The user's program has connected already: then it also ends it."""
+    """The cluster that the program has connected to already; it is not disconnected here."""
     if not ray.is_initialized():
         return None
     cluster = Cluster(ray, None, connected=False)
@@ -160,11 +160,11 @@ def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> 
     address = address or os.environ.get("RAY_ADDRESS") or None
     if address is not None and "://" in address:
         raise ArgumentValueError(
-            f"address={address!r}: work goes through this machine's own Ray node, which a Ray client has not. Make "
-            "this machine a node (`ray start --address=HOST:PORT`) and give HOST:PORT or 'auto'"
+            f"address={address!r}: expected the address of a cluster that this machine is a node of, got a Ray client "
+            "address. Make this machine a node (`ray start --address=HOST:PORT`) and pass HOST:PORT or 'auto'."
         )
     if address not in (None, "auto", "local"):
-        why = connection_error(address)  # Ray itself would try for minutes
+        why = connection_error(address)  # Ray would retry for minutes
         if why:
             raise ResourceError(
                 f"cannot connect to the Ray cluster at {address}: {why}. `ray start --head` starts one there; the "
@@ -176,7 +176,7 @@ def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> 
             if not starts_here(ray, address):
                 ray.init(address=address, logging_level=logging.ERROR, log_to_driver=True)
             else:
-                # sockets lie in it, whose names must be short
+                # a short path, because the length of socket names is limited
                 folder = tempfile.mkdtemp(prefix="mray-", dir="/tmp")
                 _set_token()
                 with _loopback_only():
@@ -188,7 +188,7 @@ def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> 
                         object_store_memory=object_store_memory,
                         logging_level=logging.ERROR,
                         _node_ip_address=_LOOPBACK,
-                        # Ray opens its folder to everybody (mode 777): the one above stays ours
+                        # Ray gives its folder mode 777: the folder above it has mode 700
                         _temp_dir=os.path.join(folder, "r"),
                     )
                 _check_address(ray)
@@ -197,7 +197,7 @@ def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> 
                 ray.shutdown()
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
-            if not isinstance(error, Exception):  # told to stop meanwhile
+            if not isinstance(error, Exception):  # interrupted
                 raise
             what = (
                 f"connect to the Ray cluster at {address}" if folder is None else "start Ray on this machine"
@@ -207,9 +207,9 @@ def _connect(ray: Any, address: str | None, object_store_memory: int | None) -> 
 
 
 def _set_token() -> None:
-    """Give a cluster of our own a token of its own: Ray would write one into the home folder, which may be read-only.
+    """Set a token for a cluster started here: Ray would write one into the home folder, which may be read-only.
 
-    Ray reads the token once in a process, so that all clusters that this process starts have the same one.
+    Ray reads the token once per process, so all clusters that this process starts have the same one.
     """
     named = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
     if named or os.environ.get("RAY_AUTH_MODE") == "disabled" or os.path.exists(_TOKEN_FILE):
@@ -221,8 +221,8 @@ def _set_token() -> None:
 def _loopback_only() -> Iterator[None]:
     """Start Ray on 127.0.0.1, so that its servers listen there alone.
 
-    Ray replaces that address by one that other machines reach, unless it takes this system for one without clusters, as
-    it does with macOS and Windows.
+    Ray replaces that address by one that other machines reach, unless it assumes a system without clusters, such as
+    macOS or Windows.
     """
     constants: Any = require("ray._private.ray_constants", extra="ray", purpose="work on a Ray cluster")
     before = getattr(constants, "ENABLE_RAY_CLUSTER", None)
@@ -248,7 +248,7 @@ def _check_address(ray: Any) -> None:
 
 
 def connection_error(address: str) -> str:
-    """Why nobody answers at HOST:PORT; "" when somebody does.
+    """Why no server can be reached at HOST:PORT; "" if one can.
 
     >>> connection_error("nonsense")
     'not of the form HOST:PORT'
@@ -259,13 +259,13 @@ def connection_error(address: str) -> str:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
     except (OSError, OverflowError) as error:
-        return f"no answer ({error})"
+        return f"no connection ({error})"
     return ""
 
 
 @contextlib.contextmanager
 def _preserve_sigterm_handler() -> Iterator[None]:
-    """Ray puts a handler of its own in the place of the program's for SIGTERM: put it back."""
+    """Restore the program's handler for SIGTERM, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -282,5 +282,5 @@ def _check_address_matches(cluster: Cluster, address: str | None) -> None:
         return
     raise ArgumentValueError(
         f"address={address!r}, but this process is connected to the Ray cluster at {cluster.address}, and Ray "
-        "allows one at a time: leave the address out, or close what runs there (ray.shutdown()) first"
+        "allows one at a time: omit the address, or disconnect first (ray.shutdown())"
     )

@@ -1,11 +1,11 @@
-"""Shared memory without names: a slab is an anonymous file that two processes map.
+"""Anonymous shared memory: files without names (memfd) that two processes map.
 
-Nothing here appears in a directory, so nothing can be left behind by a crash, and a full ``/dev/shm`` does
-not matter. Where ``memfd_create`` is refused (old kernels, strict sandboxes) an unlinked file stands in.
+No file appears in a directory, so none remains after a crash, and a full ``/dev/shm`` does
+not matter. Where ``memfd_create`` is refused (old kernels, strict sandboxes) an unlinked file is used instead.
 
 Python's ``mmap`` keeps a descriptor open per mapping; a shuffle window may hold hundreds of chunks, more than
-the usual 1024 descriptors allow. So the mapping is made through libc, and the descriptor is closed once the
-other side has it.
+the usual 1024 descriptors allow. So the mapping is made through libc, and the descriptor is closed after the
+other process has received it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from millrace._src.core.errors import ResourceError
 
 __all__ = ["ByteArray", "MemoryMapping", "create", "fallback_folders", "map_fd", "read_size", "seal"]
 
-# Any run of raw bytes: a flat uint8 array.
+# Raw bytes as a flat uint8 array.
 ByteArray = npt.NDArray[np.uint8]
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -39,21 +39,21 @@ _libc.munmap.restype = ctypes.c_int
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
-# Memory may be short for a moment while others finish; these are the system's words for "no room".
+# The error numbers for "out of space"; memory may be available again when other processes finish.
 _NO_SPACE_ERRORS = (errno.ENOSPC, errno.ENOMEM, errno.EDQUOT)
 
 
 class MemoryMapping:
-    """Mapped memory, unmapped when the last array that looks at it is gone.
+    """Mapped memory, unmapped when the last array over it is deleted.
 
-    Arrays made from it hold it through numpy's ``base``, so an array outlives pool, channel and executor.
+    Arrays hold a reference to it through numpy's ``base``, so an array outlives pool, channel and executor.
     """
 
     __slots__ = ("__array_interface__", "__weakref__", "_munmap", "address", "before_end", "size")
 
     def __init__(self, fd: int, size: int, *, private: bool = False, writable: bool = True) -> None:
         self.address = 0
-        # called before the memory goes, by whoever made more of it than memory (a driver that may read it)
+        # called before the memory is unmapped, for example to unregister it from a driver
         self.before_end: Callable[[], None] | None = None
         flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
         rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
@@ -65,7 +65,7 @@ class MemoryMapping:
                 "(is vm.max_map_count, ulimit -v or the memory used up?)"
             )
         self.address, self.size = int(address), size
-        self._munmap = _libc.munmap  # at interpreter exit the module may be gone before the last array
+        self._munmap = _libc.munmap  # at interpreter exit the module may be deleted before the last array
         self.__array_interface__: dict[str, Any] = {
             "data": (self.address, not writable), "shape": (size,), "typestr": "|u1", "version": 3,
         }  # fmt: skip
@@ -78,9 +78,9 @@ class MemoryMapping:
 
 
 def map_fd(fd: int, size: int, *, private: bool = False, writable: bool = True) -> ByteArray:
-    """The file's bytes as one array; ``private`` gives copy-on-write pages that start out shared."""
+    """Map the file as one array; ``private`` maps copy-on-write pages."""
     if read_size(fd) < size:
-        raise ResourceError(f"a shared slab holds {read_size(fd)} bytes where {size} were announced")
+        raise ResourceError(f"shared memory: expected {size} bytes, got {read_size(fd)}")
     return np.asarray(MemoryMapping(fd, size, private=private, writable=writable))
 
 
@@ -110,7 +110,7 @@ def create(size: int, name: str = "millrace") -> int:
 def _set_size(fd: int, size: int) -> int:
     try:
         os.ftruncate(fd, size)
-        seal(fd)  # the other side may then trust the size for as long as it maps the slab
+        seal(fd)  # the other process can then rely on the size while it maps the memory
     except OSError as error:
         os.close(fd)
         raise ResourceError(f"cannot get {size} bytes of shared memory: {error.strerror}") from error
@@ -118,19 +118,19 @@ def _set_size(fd: int, size: int) -> int:
 
 
 def seal(fd: int, *, write: bool = False) -> None:
-    """Fix the size for good, and with ``write`` the content too. Files of a fallback folder have no seals."""
+    """Fix the size permanently, and with ``write`` the content too. Files of a fallback folder have no seals."""
     seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | (fcntl.F_SEAL_WRITE if write else 0)
     with contextlib.suppress(OSError):
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
 
 
 def fallback_folders() -> list[str]:
-    """Where an unlinked file may stand in for a memfd, best first."""
+    """Folders for unlinked files that replace a memfd, in order of preference."""
     return ["/dev/shm", tempfile.gettempdir()]
 
 
 def _create_unlinked_file(size: int, folders: Iterable[str]) -> int:
-    """An unlinked file with its space reserved, in the first folder that has room."""
+    """Create an unlinked file with reserved space, in the first folder with enough free space."""
     tried = []
     for folder in folders:
         try:
@@ -140,16 +140,16 @@ def _create_unlinked_file(size: int, folders: Iterable[str]) -> int:
                 tried.append(f"{folder} has {free_bytes}")
                 continue
             with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-                # Without the blocks reserved, writing past what is free would kill the process with SIGBUS.
+                # Without reserved blocks, writing beyond the free space would kill the process with SIGBUS.
                 os.posix_fallocate(file.fileno(), 0, size)
                 return os.dup(file.fileno())
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 raise _no_descriptors(error) from error
-            what = f"has no {size} left" if error.errno in _NO_SPACE_ERRORS else f"answers {error.strerror}"
+            what = f"has no {size} left" if error.errno in _NO_SPACE_ERRORS else f"reports {error.strerror}"
             tried.append(f"{folder} {what}")
     raise ResourceError(
-        f"no room for {size} bytes of shared memory: {'; '.join(tried)} (bytes). Free some, enlarge /dev/shm "
+        f"cannot allocate {size} bytes of shared memory: {'; '.join(tried)} (bytes). Free some, enlarge /dev/shm "
         "(docker run --shm-size), or use smaller batches or python_multiprocessing=False."
     )
 

@@ -1,4 +1,4 @@
-"""A number that one process sets and others read: which share of the work is whose, changed while they run."""
+"""A shared number that one process sets and others read: the fraction of work done on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["SharedFloat"]
 
 
 class SharedFloat:
-    """From 0 to 1. Copies in other processes see what the first one sets, without a message.
+    """A fraction from 0 to 1 in shared memory. Copies in other processes read the value that the owner sets.
 
     >>> share = SharedFloat()
     >>> share.set(0.25)
@@ -26,20 +26,20 @@ class SharedFloat:
         self._map: mmap.mmap | None = None
 
     def get(self) -> float:
-        """The share, as it is now."""
+        """The current value."""
         if self._map is None:
             return self._value
         value: float = struct.unpack_from("d", self._map)[0]
         return value
 
     def set(self, value: float) -> None:
-        """Another share; only where it was made."""
+        """Set the value; only in the owner process."""
         self._value = min(1.0, max(0.0, value))
         if self._map is not None:
             struct.pack_into("d", self._map, 0, self._value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process: from now on the number is in a file that both map."""
+        """Pickle for another process: move the number to a file that both processes map."""
         if self._map is None:
             import tempfile
 
@@ -57,7 +57,7 @@ class SharedFloat:
         try:
             number = os.open(self._path, os.O_RDONLY)
         except OSError:
-            return  # who made it is gone
+            return  # the owner has ended
         self._map = mmap.mmap(number, mmap.PAGESIZE, prot=mmap.PROT_READ)
         os.close(number)
 

@@ -1,8 +1,8 @@
-"""Where operations on a device may run beside the thread that trains: one table, which errors, pages and tests read.
+"""Device support in worker threads and processes, by start method: one table for errors, docs and tests.
 
-User functions of ``GeneratorDataset`` and ``map`` run in threads, or in worker processes that are started in one of
-three ways. What cannot work there is refused where it is tried, with the reason and the way out, before the driver sees
-it: a driver would hang, or take the process with it.
+User functions of ``GeneratorDataset`` and ``map`` run in threads, or in worker processes with one of three start
+methods. Operations that cannot work there raise an error with the reason and an alternative before the driver is
+called: a driver would hang or end the process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ START_METHODS = ("threads", "forkserver", "spawn", "fork", "independent process"
 
 
 class DeviceSupport(NamedTuple):
-    """Whether it works; what is to be known, or why not; and what to do instead."""
+    """Whether a combination works, a note or the reason, and the alternative."""
 
     works: bool
     note: str
@@ -39,15 +39,17 @@ class DeviceSupport(NamedTuple):
 
 
 _CONTEXT = (
-    "a process of its own: call set_device in the function; each takes some hundred MB of the card for itself, and "
-    "runtime.set_memory(max_size=...) there caps the rest"
+    "a separate process: call set_device in the function; each process needs some hundred MB of GPU memory, and "
+    "runtime.set_memory(max_size=...) limits the rest"
 )
 RULES: dict[tuple[str, str], DeviceSupport] = {
-    ("threads", "CPU"): DeviceSupport(True, "in this process, beside the step"),
-    ("threads", "GPU"): DeviceSupport(True, "in this process and its memory of the card, beside the step"),
-    ("forkserver", "CPU"): DeviceSupport(True, "a process of its own, with one thread of PyTorch"),
+    ("threads", "CPU"): DeviceSupport(True, "in this process, concurrent with the training step"),
+    ("threads", "GPU"): DeviceSupport(
+        True, "in this process and its GPU memory, concurrent with the training step"
+    ),
+    ("forkserver", "CPU"): DeviceSupport(True, "a separate process, with one thread of PyTorch"),
     ("forkserver", "GPU"): DeviceSupport(True, _CONTEXT),
-    ("spawn", "CPU"): DeviceSupport(True, "a process of its own, with one thread of PyTorch"),
+    ("spawn", "CPU"): DeviceSupport(True, "a separate process, with one thread of PyTorch"),
     ("spawn", "GPU"): DeviceSupport(True, _CONTEXT),
     ("fork", "CPU"): DeviceSupport(True, "a copy of this process, with one thread of PyTorch"),
     ("fork", "GPU"): DeviceSupport(
@@ -69,7 +71,7 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def worker_start_method() -> str:
-    """How this process came to run a pipeline's functions; in the user's own it is "threads".
+    """The start method of this worker process; "threads" in the main process.
 
     >>> worker_start_method()
     'threads'
@@ -78,7 +80,7 @@ def worker_start_method() -> str:
 
 
 def set_start_method(start_method: str) -> None:
-    """This process is a worker that was started so; whoever watches over devices is told."""
+    """Set the start method of this worker process, and call the listeners."""
     global _start_method
     _start_method = start_method
     for listener in _listeners:
@@ -86,14 +88,14 @@ def set_start_method(start_method: str) -> None:
 
 
 def on_worker_start(listener: Callable[[str], None]) -> None:
-    """Call this in a worker with the way it was started; at once where that is known already."""
+    """Register a function to call with the start method in a worker; it is called at once if that is known already."""
     _listeners.append(listener)
     if _start_method != "threads":
         listener(_start_method)
 
 
 def unsupported_error(start_method: str, device: str, operation: str) -> PlanError:
-    """The error for a combination that the table refuses.
+    """The error for an unsupported combination.
 
     >>> print(unsupported_error("fork", "GPU", "zeros"))
     zeros: the GPU cannot be used in a worker process that was started by fork: a forked process has a copy of the \
@@ -108,10 +110,10 @@ config.set_multiprocessing_start_method("spawn") or "forkserver", or use threads
 
 
 def check_independent() -> None:
-    """Say once that the variable which asks for a data process of its own changes nothing."""
+    """Warn once that the variable MS_INDEPENDENT_DATASET has no effect."""
     if os.environ.get("MS_INDEPENDENT_DATASET", "").lower() in ("true", "1"):
         warn_once(
             "independent-dataset",
-            "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process, beside the step, and "
-            "python_multiprocessing=True gives user functions processes of their own (said once)",
+            "MS_INDEPENDENT_DATASET is not used: the pipeline runs in threads of this process, concurrent with the "
+            "training step; python_multiprocessing=True runs user functions in separate processes (logged once)",
         )

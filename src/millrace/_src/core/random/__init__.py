@@ -1,1 +1,1 @@
-"""Random."""
+"""Counter-based random numbers, index permutations, shuffle modes, the global seed."""

@@ -1,7 +1,7 @@
-"""Order as data: which source row comes at which position, without reading a row.
+"""Index orders and permutations: the source row at each position, without reading a row.
 
-An order answers for any block of positions, so a pipeline can start, shard or resume anywhere in it. Orders
-compose: ``Composed(outer, inner)`` first maps a position through ``outer``, then through ``inner``.
+An order returns the rows of any block of positions, so a pipeline can start, shard or resume anywhere in it. Orders
+compose: ``ComposedOrder(outer, inner)`` first maps a position through ``outer``, then through ``inner``.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ Indices = npt.NDArray[np.int64]
 
 
 class IndexOrder(Protocol):
-    """A finite sequence of row numbers, addressable by position. ``Permutation`` of core.rng is one too."""
+    """A finite sequence of row numbers, addressable by position. ``RandomPermutation`` is one too."""
 
     @property
     def size(self) -> int: ...
 
     def at(self, start: int, stop: int) -> Indices:
-        """The row numbers at positions [start, stop), cut at the end."""
+        """The row numbers at positions [start, stop), clipped at the end."""
 
     def take(self, positions: Indices) -> Indices:
-        """The row numbers at these positions, all of which lie inside."""
+        """The row numbers at these positions, all of which are in range."""
 
 
 class RangeOrder:
-    """start, start + step, ... : ``size`` of them, wrapping round at ``modulo`` when it is given.
+    """``size`` numbers start, start + step, ..., modulo ``modulo`` if it is set.
 
     >>> RangeOrder(3, start=2, step=3, modulo=7).at(0, 3).tolist()
     [2, 5, 1]
@@ -69,7 +69,7 @@ class ArrayOrder:
 
 
 class ComposedOrder:
-    """``outer`` picks positions of ``inner``.
+    """``outer`` selects positions of ``inner``.
 
     >>> ComposedOrder(ArrayOrder([1, 0]), RangeOrder(5, start=10)).at(0, 2).tolist()
     [11, 10]

@@ -1,7 +1,7 @@
-"""Random numbers as a pure function of (seed, epoch, row id, op, slot).
+"""Counter-based random numbers: a pure function of (seed, epoch, row id, op, slot).
 
-Nobody else in the package draws random numbers. A value does not depend on which worker asks, in what order,
-or how many rows share a chunk: the same five numbers give the same bits. The mixing function is the 64-bit
+All random numbers of the data pipeline come from here. A value does not depend on the worker, on the order of calls
+or on the rows of a chunk: the same five numbers give the same bits. The mixing function is the 64-bit
 finaliser of splitmix64; vector and scalar paths are the same numpy code.
 """
 
@@ -42,12 +42,12 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 _MASK = 0xFFFFFFFFFFFFFFFF
 _TO_UNIT = 1.0 / (1 << 53)
 
-# Up to this size a permutation is a sort of hashes: exactly uniform, 8 bytes a row. Above it a keyed Feistel
-# network gives any block of the order without ever holding the whole.
+# Up to this size a permutation is a sort of hashes: exactly uniform, 8 bytes a row. Above it, a keyed Feistel
+# network computes any block of the order without holding all of it.
 SORT_LIMIT = 1 << 20
-# A first batch shall not wait for the sort of all rows: about so many come first, found without it.
+# The first batch does not wait for the sort of all rows: about this many rows are computed without it.
 HEAD = 1024
-# Hashes made at once; memory of this size comes from the heap, a larger piece page by page from the system.
+# Hashes per block; memory of this size comes from the heap, larger memory page by page from the system.
 BLOCK = 1 << 13
 
 
@@ -63,7 +63,7 @@ def _scramble(x: U64) -> U64:
 
 
 def hash_integers(*parts: int) -> int:
-    """Hash a few integers into one 64-bit integer; order matters.
+    """Hash integers into one 64-bit integer; their order matters.
 
     >>> hash_integers(1, 2) == hash_integers(2, 1)
     False
@@ -78,23 +78,23 @@ def hash_integers(*parts: int) -> int:
 
 
 def derive_row_ids(ids: U64, *parts: int) -> U64:
-    """New row ids that depend on the old ones and on some integers (a repeat count, a child number)."""
+    """New row ids, hashed from the old ones and some integers (a repeat count, a child number)."""
     return _scramble(ids ^ np.uint64(hash_integers(*parts)))
 
 
 def fresh_seed() -> int:
-    """A seed from the operating system, for pipelines whose user set none."""
+    """A seed from the operating system, for pipelines without a seed."""
     return secrets.randbits(32)
 
 
 def seed_globals(seed: int) -> None:
-    """Seed Python's and numpy's own generators, which we never draw from ourselves: a user's function may."""
+    """Seed the global generators of Python and numpy, which only user functions use."""
     random.seed(seed)
     np.random.seed(seed)
 
 
 def global_state() -> dict[str, Any]:
-    """Where Python's and numpy's generators for everybody stand, for JSON: a user's code may draw from them.
+    """The state of the global generators of Python and numpy, for JSON; user functions may use them.
 
     >>> kept = global_state()
     >>> sampled = random.random(), np.random.rand()
@@ -111,7 +111,7 @@ def global_state() -> dict[str, Any]:
 
 
 def set_global_state(state: dict[str, Any]) -> None:
-    """Go on from :func:`global_state`."""
+    """Restore a state of :func:`global_state`."""
     version, internal_state, gauss = state["python"]
     random.setstate((version, tuple(np.frombuffer(bytes.fromhex(internal_state), "<u4").tolist()), gauss))
     bit_generator, keys, position, has_gauss, cached = state["numpy"]
@@ -121,7 +121,7 @@ def set_global_state(state: dict[str, Any]) -> None:
 
 
 def reseed_after_fork() -> None:
-    """In a process that was forked: another global random state than the parent's and the other children's."""
+    """Reseed the global generators in a forked process, so that they differ from those of the parent."""
     random.seed()
     np.random.seed()
 
@@ -132,7 +132,7 @@ def _slot_keys(slots: range) -> U64:
 
 
 class RandomStream:
-    """The random numbers of one op for one chunk: one independent stream per row.
+    """Random numbers of one op for one chunk: one independent stream per row.
 
     >>> stream = RandomStream.for_rows(np.arange(3, dtype=np.uint64), seed=1, epoch=0, op=2)
     >>> stream.uniform(0).shape
@@ -158,7 +158,7 @@ class RandomStream:
         return RandomStream(np.atleast_1d(self.keys[rows]))
 
     def split(self, number: int) -> RandomStream:
-        """An independent stream for the number-th transform inside a composite one."""
+        """An independent stream for a transform inside a composite one, by its number."""
         return RandomStream(_scramble(self.keys ^ np.uint64(hash_integers(number, 0xC0))))
 
     def bits(self, slot: int) -> U64:
@@ -169,7 +169,7 @@ class RandomStream:
         return low + (self.bits(slot) >> _S11).astype(np.float64) * (_TO_UNIT * (high - low))
 
     def uniforms(self, slots: range, low: float = 0.0, high: float = 1.0) -> npt.NDArray[np.float64]:
-        """uniform() of several slots at once, a column for each."""
+        """uniform() of several slots, one column per slot."""
         bits = _scramble(self.keys[:, None] + _slot_keys(slots))
         return low + (bits >> _S11).astype(np.float64) * (_TO_UNIT * (high - low))
 
@@ -192,12 +192,12 @@ class RandomStream:
         return mean + sigma * radius * np.cos(angle)
 
     def generator(self, row: int, slot: int = 0) -> np.random.Generator:
-        """A numpy Generator for one row, for kernels that need many numbers (about 10 us to make)."""
+        """A numpy Generator for one row, for kernels that need many numbers (takes about 10 us)."""
         return np.random.Generator(np.random.Philox(key=int(self.bits(slot)[row])))
 
 
 def rng_parameter_index(function: Any) -> int | None:
-    """After how many values a function takes a parameter ``rng``; None when it takes none, or has one already.
+    """The index of a function's parameter ``rng``; None where it has none, or where ``rng`` is bound already.
 
     >>> rng_parameter_index(lambda image, rng: image), rng_parameter_index(lambda image: image)
     (1, None)
@@ -206,7 +206,7 @@ def rng_parameter_index(function: Any) -> int | None:
         return None
     code = getattr(function, "__code__", None)
     if code is not None and "rng" not in code.co_varnames and not hasattr(function, "__wrapped__"):
-        return None  # what a signature would say, and a first batch waits for
+        return None  # as inspect.signature would find, which is slow and would delay the first batch
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -222,9 +222,9 @@ def rng_parameter_index(function: Any) -> int | None:
 
 
 def with_rng(function: Callable[..., Any], stream: RandomStream) -> Callable[..., Any]:
-    """A function of (i, *values) that hands a user's function the generator of row i, where it asks for one.
+    """A function of (i, *values) that passes the generator of row i to a user function with a parameter ``rng``.
 
-    A value that stands where ``rng`` would is the user's own: a column may have that name.
+    A value at the position of ``rng`` is passed unchanged: a column may have that name.
     """
     index, keys = rng_parameter_index(function), stream.bits(0)
     if index is None:
@@ -239,7 +239,7 @@ def with_rng(function: Callable[..., Any], stream: RandomStream) -> Callable[...
 
 
 class RandomPermutation:
-    """A random order of ``range(size)``, addressable by position, made from one key.
+    """A random permutation of ``range(size)``, addressable by position and determined by one key.
 
     >>> order = RandomPermutation(5, key=7)
     >>> sorted(order.at(0, 5).tolist())
@@ -248,7 +248,7 @@ class RandomPermutation:
 
     def __init__(self, size: int, key: int) -> None:
         self.size, self.key = size, key
-        # the first values of the order, or all of them; None where the order is not a sort
+        # the first values of the order, or all of them; None where the order is not computed by sorting
         self._sorted: npt.NDArray[np.int64] | None = None
         if size <= SORT_LIMIT:
             self._sorted = self._lowest(HEAD * _MASK // size) if size > 4 * HEAD else self._all()
@@ -277,9 +277,9 @@ class RandomPermutation:
         return values.astype(np.int64)
 
     def _lowest(self, most: int) -> npt.NDArray[np.int64]:
-        """The numbers whose hashes are at most ``most``, by their hashes: the beginning of the order, however long.
+        """The numbers whose hashes are at most ``most``, sorted by hash: the beginning of the order.
 
-        The hash never maps two numbers to one, so there are no ties and any sort gives the same order.
+        The hash is injective, so there are no ties and any sort gives the same order.
         """
         rows: list[npt.NDArray[np.int64]] = []
         keys: list[U64] = []
@@ -311,7 +311,7 @@ class RandomPermutation:
 
 
 def is_generator(value: Any) -> bool:
-    """Whether a user's object makes random numbers and so moves with every call: Python's and numpy's do.
+    """Whether an object is a random number generator of Python or numpy, whose state changes with every call.
 
     >>> is_generator(np.random.default_rng(1)), is_generator(1)
     (True, False)

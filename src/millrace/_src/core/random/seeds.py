@@ -1,4 +1,4 @@
-"""``set_seed``: one seed for the pipeline and, where it is loaded, for the training wing."""
+"""``set_seed``: one seed for the data pipeline and, where it is loaded, for the runtime."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ current = get_seed
 
 
 def on_seed_change(listener: Callable[[int], None]) -> None:
-    """Have a function called with each new seed, and now with the one that was set before."""
+    """Register a function to call with each new seed; it is called at once if a seed is set."""
     _listeners.append(listener)
     if _seed:
         listener(_seed[0])

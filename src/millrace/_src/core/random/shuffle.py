@@ -1,4 +1,4 @@
-"""The ways a source may shuffle."""
+"""Shuffle modes of sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Shuffle"]
 @public("dataset")
 @stable_id("enum.Shuffle")
 class Shuffle(str, enum.Enum):  # noqa: UP042  (a StrEnum would print as 'global', not Shuffle.GLOBAL)
-    """How much of the data is put in random order.
+    """How the data is shuffled.
 
     GLOBAL shuffles files and rows, FILES only the order of the files, INFILE only the rows inside each file;
     PARTIAL and ADAPTIVE shuffle large record files window by window; FALSE keeps the order.

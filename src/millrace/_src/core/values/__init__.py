@@ -1,1 +1,1 @@
-"""Values."""
+"""Dtypes, storage and conversion of ``Tensor``, schemas, chunks, columns, batch buffers."""

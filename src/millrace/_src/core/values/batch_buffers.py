@@ -1,11 +1,11 @@
-"""Rows of a batch that lie side by side from the start: each is copied into its place while it is still in the cache.
+"""Batch buffers: each row is copied into the array of its batch while it is still in the CPU cache.
 
-A worker that has made a row knows which batch it will be part of. It writes it into that batch's array, and stacking
-the batch later is no work at all. When a row ends up elsewhere after all (rows before it failed, another shape), the
-batch is stacked as always: where rows lie never changes what they hold.
+A worker knows the batch of a row before it computes it. It writes the row into the array of that batch, so that
+stacking the batch later needs no copy. If a row ends up elsewhere (rows before it failed, or another shape), the
+batch is stacked as usual: the memory location never changes the values.
 
-The memory of a batch that nobody holds any longer becomes that of a later one. Fresh memory is not free: the system
-clears every page before it hands it out, which costs about as much as the copy.
+The memory of an unused batch is reused for a later one. New memory is not free: the system clears every page first,
+which costs about as much as the copy.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ import numpy.typing as npt
 
 __all__ = ["LEAST_BYTES", "ChunkBufferPool", "BatchAssembler", "is_in_batch_buffer", "contiguous_view"]
 
-# Smaller rows are not worth the book-keeping.
+# Smaller rows are stacked as usual.
 LEAST_BYTES = 1 << 14
-# Batches of which rows are still missing; the oldest is given up when there are more, and stacked as always.
+# The maximum number of incomplete batches; beyond it the oldest is dropped, and stacked as usual.
 MAX_OPEN_BATCHES = 16
-# Batches nobody holds whose memory is kept for the next ones. One is enough for a consumer that lets go of a batch when
-# it takes the next, and what is kept here no budget knows of.
+# Unused batches whose memory is kept. One is enough for a consumer that releases a batch when it takes the next; this
+# memory counts in no budget.
 MOST_SPARE = 1
-# The same for chunks, of which several are under way; and the sizes for which it is done: less is had at once, more
-# would be held for nothing.
+# The same for chunks, of which several are in flight; and the sizes to keep: smaller memory is cheap to allocate,
+# larger memory would be held unused.
 MOST_PASSING = 2
 PASSING_BYTES = (1 << 16, 4 << 20)
 
 
 class BatchBuffer:
-    """The memory of one batch. Every array over it keeps it alive; with the last of them it becomes spare."""
+    """The memory of one batch. Every array over it keeps it alive; after the last one it returns to the pool."""
 
     def __init__(self, block: npt.NDArray[np.uint8], spare: BufferPool | ChunkBufferPool) -> None:
         self.block, self._spare = block, weakref.ref(spare)
@@ -52,13 +52,13 @@ class BatchBuffer:
 
 
 class BufferPool:
-    """Memory of batches that nobody holds any longer."""
+    """Pool of unused batch memory."""
 
     def __init__(self) -> None:
         self.blocks: deque[npt.NDArray[np.uint8]] = deque(maxlen=MOST_SPARE)
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """An array with anything in it."""
+        """An uninitialized array."""
         size = math.prod(shape) * dtype.itemsize
         try:
             block = self.blocks.popleft()
@@ -71,11 +71,11 @@ class BufferPool:
 
 
 class ChunkBuffer(BatchBuffer):
-    """The same for rows of a chunk, which need not be those of one batch."""
+    """The memory of the rows of a chunk, which need not belong to one batch."""
 
 
 class ChunkBufferPool:
-    """Memory for the rows of chunks, used again for a later chunk when nobody holds a row of this one any longer.
+    """Memory for the rows of chunks, reused for a later chunk when no row of this one is referenced.
 
     >>> rows = ChunkBufferPool().array((1000, 100), np.dtype("f4"))
     >>> rows.shape, rows.dtype.name, is_in_batch_buffer(rows[0])
@@ -89,7 +89,7 @@ class ChunkBufferPool:
         return ChunkBufferPool, ()
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """An array with anything in it."""
+        """An uninitialized array."""
         size = math.prod(shape) * dtype.itemsize
         if not PASSING_BYTES[0] <= size <= PASSING_BYTES[1]:
             return np.empty(shape, dtype)
@@ -101,14 +101,14 @@ class ChunkBufferPool:
             self.blocks.append(block)  # the last chunk of an epoch is small, and those after it are not
             return np.empty(shape, dtype)
         if block is None or block.nbytes < size:
-            # chunks are not all of one size
+            # chunks differ in size
             block = np.empty(min(size + size // 2, PASSING_BYTES[1]), np.uint8)
         whole = np.asarray(ChunkBuffer(block, self))
         return whole[:size].view(dtype).reshape(shape)
 
 
 class BatchAssembler:
-    """The batches under way, ``rows`` rows each.
+    """Assembles batches of ``rows`` rows in place.
 
     >>> assembler = BatchAssembler(rows=2)
     >>> rows = [assembler.put("x", 0, i, np.full(5000, i)) for i in range(2)]
@@ -130,7 +130,7 @@ class BatchAssembler:
         self.__init__(rows)  # type: ignore[misc]
 
     def put(self, column: str, epoch: int, position: int, value: Any) -> Any:
-        """The row at this position of the epoch, moved to its place if it has one."""
+        """Copy the row at this position of the epoch into its batch buffer, if it has one; return the row."""
         if type(value) is not np.ndarray:
             return value
         destination = self.reserve_row(column, epoch, position, value.shape, value.dtype)
@@ -142,7 +142,7 @@ class BatchAssembler:
     def reserve_row(
         self, column: str, epoch: int, position: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> npt.NDArray[Any] | None:
-        """Where a row of this shape and type goes; None for small ones, and for one that differs from its batch."""
+        """The buffer for a row of this shape and dtype; None for small rows, and if the batch has other ones."""
         if math.prod(shape) * dtype.itemsize < LEAST_BYTES or dtype.kind not in "biufc":
             return None
         number, slot = divmod(position, self.rows)
@@ -166,7 +166,7 @@ class BatchAssembler:
             return array
 
     def _drop_unfilled(self, key: tuple[str, int, int]) -> None:
-        """Let go of batches that will not be filled: the last one of an epoch, and any when there are too many."""
+        """Drop batches that will not be filled: those of earlier epochs, and the oldest if there are too many."""
         same = [open_key for open_key in self._open if open_key[0] == key[0]]
         for open_key in same if key[2] else ():
             if open_key[1] < key[1]:
@@ -176,8 +176,8 @@ class BatchAssembler:
 
 
 def is_in_batch_buffer(value: Any) -> bool:
-    """Whether ``Slots`` put this row where it is."""
-    # a view of a view has the base of the first one, so all rows of a batch have one base, and that lies on our memory
+    """Whether a row is in a buffer of ``BatchAssembler``."""
+    # a view of a view has the base of the first one, so all rows of a batch have one base: the batch buffer
     return type(getattr(getattr(value, "base", None), "base", None)) is BatchBuffer
 
 
@@ -187,7 +187,7 @@ def _address(array: npt.NDArray[Any]) -> int:
 
 
 def contiguous_view(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
-    """One array of rows that ``Slots`` put into neighbouring places; None for any others."""
+    """Rows in adjacent slots of a batch buffer as one array, without a copy; None for any others."""
     if not is_in_batch_buffer(rows[0]):
         return None
     base: Any = rows[0].base

@@ -1,4 +1,4 @@
-"""Rows move through the engine in chunks: a few columns of equal length, and an id for every row."""
+"""Chunk: columns of equal length with row ids, the unit of work of the engine."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .columns import StringColumn, VariableLengthColumn
 
 __all__ = ["Chunk", "Column", "normalize_value", "make_column", "column_value", "nbytes_of", "stack_rows"]
 
-# A dense column is one array whose first axis is the row. Text, and numbers in rows of unequal length, are runs
-# of values (columns.py). Anything else is a list with a value per row.
+# A dense column is one array whose first axis is the row. Text, and numbers in rows of unequal length, are
+# variable-length columns (columns.py). Anything else is a list with a value per row.
 Column: TypeAlias = "npt.NDArray[Any] | list[Any] | VariableLengthColumn"
 
 
 class Chunk:
-    """Columns of equal length with the ids of their rows. Never changed once it is handed on.
+    """Columns of equal length with the ids of their rows. Immutable once it is passed on.
 
-    ``ids`` name rows independently of order, shard and worker and feed the random numbers; ``origin`` is the
-    row's index in its source, for error messages; ``epoch`` and ``start`` say where in the stream it lies (``start``
-    is -1 for rows that do not follow each other there).
+    ``ids`` identify rows independently of order, shard and worker and determine the random numbers; ``origin`` is the
+    row's index in its source, for error messages; ``epoch`` and ``start`` are the position in the stream (``start``
+    is -1 for rows that are not consecutive).
 
     >>> chunk = Chunk({"x": np.arange(6).reshape(3, 2)}, np.arange(3, dtype=np.uint64))
     >>> len(chunk), chunk.row(1)["x"].tolist(), len(chunk.slice(1, 3))
@@ -87,7 +87,7 @@ class Chunk:
 
     @staticmethod
     def concat(chunks: Sequence[Chunk]) -> Chunk:
-        """Chunks of the same columns as one; dense columns stay dense when shapes and types agree."""
+        """Concatenate chunks with the same columns; dense columns stay dense if shapes and dtypes match."""
         if len(chunks) == 1:
             return chunks[0]
         first = chunks[0]
@@ -128,12 +128,12 @@ def column_value(column: Column, i: int) -> Any:
     """The value of one row: an array (0-d for scalars) from a dense column, the object itself otherwise."""
     if not isinstance(column, np.ndarray):
         return column.value(i) if isinstance(column, VariableLengthColumn) else column[i]
-    # text in a dense column is as wide as the widest of its chunk; a row has its own width
+    # text in a dense column has the width of the longest in its chunk; shrink it to that of the row
     return np.asarray(column[i]) if column.dtype.kind in "US" else column[i, ...]
 
 
 def nbytes_of(value: Any) -> int:
-    """Bytes held by a column or value; an estimate for Python objects."""
+    """Size of a column or value in bytes; an estimate for Python objects."""
     if isinstance(value, (np.ndarray, VariableLengthColumn)):
         return int(value.nbytes)
     if isinstance(value, (list, tuple)):
@@ -142,14 +142,14 @@ def nbytes_of(value: Any) -> int:
         return len(value) + 33
     if isinstance(value, Mapping):
         return 64 + sum(map(nbytes_of, value.values()))
-    size = getattr(value, "size", None)  # PIL images answer (width, height)
+    size = getattr(value, "size", None)  # of a PIL image: (width, height)
     if isinstance(size, tuple) and len(size) == 2 and hasattr(value, "getbands"):
         return int(size[0] * size[1] * len(value.getbands()))
     return 64
 
 
 def normalize_value(value: Any) -> Any:
-    """A user's value as the engine keeps it: arrays as they are, scalars and text as arrays, dicts as dicts.
+    """Convert a user's value for the engine: scalars, text and lists become arrays; arrays and dicts are kept.
 
     >>> normalize_value(3).dtype, normalize_value("hé").dtype.kind, normalize_value([1.5, 2.5]).shape
     (dtype('int64'), 'U', (2,))
@@ -166,7 +166,7 @@ def normalize_value(value: Any) -> Any:
         warn_once(
             "tensor-in-pipeline",
             f"a {value_type.__name__} came out of a user function and is converted to a numpy array; "
-            "data pipelines carry numpy arrays (said once)",
+            "data pipelines carry numpy arrays (logged once)",
         )
         return host()
     if isinstance(value, np.ndarray):
@@ -193,7 +193,7 @@ def normalize_value(value: Any) -> Any:
 
 
 def make_column(values: list[Any]) -> Column:
-    """Values of one column; plain numbers and text become one dense array at once."""
+    """Make a column from values; plain numbers and text become one dense array."""
     types = set(map(type, values))
     if len(types) == 1:
         value_type = types.pop()
@@ -213,7 +213,7 @@ _DENSE_TYPES: dict[type, Any] = {int: np.int64, float: np.float64, bool: np.bool
 
 
 def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An object array holding only text or only bytes, as a text array; anything else is refused."""
+    """Convert an object array of text or of bytes to a text array; anything else is an error."""
     flat = array.ravel().tolist()
     if flat and all(isinstance(item, str) for item in flat):
         return array.astype(np.str_)
@@ -227,7 +227,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def stack_rows(values: Iterable[Any], allocator: HostAllocator | None = None) -> npt.NDArray[Any] | None:
-    """One dense array of the rows, or None when they differ in shape or type or are no arrays."""
+    """Stack rows into one dense array; None if they differ in shape or dtype or are not arrays."""
     rows = list(values)
     first = rows[0]
     if type(first) is not np.ndarray:

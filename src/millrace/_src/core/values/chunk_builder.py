@@ -1,7 +1,7 @@
-"""Rows gathered into columns, each value copied into its place as soon as it arrives.
+"""Build columns from rows; each value is copied into its column when it arrives.
 
-A source may hand out views of its own data or refill one buffer for every row, so nothing it gives may be kept;
-and copying straight into the column is the only copy a row then needs on its way into a batch.
+A source may return views of its data or refill one buffer for every row, so its values must be copied;
+copying directly into the column is the only copy that a row then needs until it is in a batch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ ColumnHandlers: TypeAlias = "tuple[list[tuple[int, Any, Any, Any]], list[tuple[i
 
 
 class ChunkBuilder:
-    """Up to ``rows`` rows of ``width`` values.
+    """Builds the columns of up to ``rows`` rows.
 
-    Arrays of one shape and type go into one dense array; a column whose rows differ becomes a list.
+    Arrays of one shape and dtype go into one dense array; a column whose rows differ becomes a list.
 
     >>> builder = ChunkBuilder(["x", "y"], rows=2)
     >>> builder.add((np.zeros(2), 1))
@@ -41,23 +41,23 @@ class ChunkBuilder:
         passing: ChunkBufferPool | None = None,
     ) -> None:
         self.columns, self.rows, self.count = columns, rows, 0
-        # with a limit, large rows make the builder full earlier; the first row tells how large they are
+        # with a limit, the builder is full after fewer large rows; the size of the first row is used
         self._most_bytes = most_bytes
         self._passing = passing
         self._dense: list[Any] = [None] * len(columns)
         self._lists: list[list[Any]] = [[] for _ in columns]
-        # how the next values are taken if they are like the first: columns with their dense arrays and what fits there;
-        # with the type of values that go into a list as they are; and all others
+        # how the next values are added if they are like the first: columns with a dense array, its shape and dtype;
+        # columns with the type of values that are appended to a list; and all others
         self._handlers: ColumnHandlers = ([], [], [])
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take one row; nothing of it is kept by reference unless it cannot change."""
+        """Add one row; only immutable values are kept by reference."""
         self._extend((row,), None)
 
     def extend(self, rows: Iterable[Any], shaped: Callable[[Any], tuple[Any, ...]] | None = None) -> None:
-        """Take rows one by one; when one of them fails, ``count`` says how many came before it.
+        """Add rows one by one; if one of them fails, ``count`` is the number of rows before it.
 
-        ``shaped`` makes a row of what is not a tuple with a value for each column.
+        ``shaped`` converts a row that is not a tuple with a value for each column.
         """
         rows = iter(rows)
         if self.count == 0:
@@ -72,8 +72,8 @@ class ChunkBuilder:
     def _extend_pairs(
         self, rows: Iterator[Any], dense: tuple[int, Any, Any, Any], plain: tuple[int, Any, Any]
     ) -> Any:
-        """Take the rows of an array and a plain value, by far the most common ones; give back those from the first
-        other one on.
+        """Add rows of one array and one plain value, the most common case; return the rest from the first other row
+        on.
         """
         array = np.ndarray
         (c, buffer, shape, dtype), (d, value_type, append) = dense, plain
@@ -128,13 +128,13 @@ class ChunkBuilder:
                     changed = False
         except BaseException:
             for values in self._lists:
-                del values[k:]  # the first columns of the row that failed
+                del values[k:]  # drop the first columns of the failed row
             raise
         finally:
             self.count = k
 
     def _add_mismatched(self, c: int, k: int, value: Any) -> None:
-        """A value that is not like the first of its column."""
+        """Add a value that differs in type or shape from the first of its column."""
         if type(value) is np.ndarray:
             base: Any = value.base
             value = value if type(base) is bytes else value.copy()
@@ -143,7 +143,7 @@ class ChunkBuilder:
         self._append(c, k, value)
 
     def _append(self, c: int, k: int, value: Any) -> None:
-        """A value that does not fit into the dense column, or has none."""
+        """Append a value to the list of its column; a dense column is converted to a list first."""
         buffer = self._dense[c]
         if type(value) is np.ndarray and value.dtype.hasobject:
             value = normalize_value(value)
@@ -182,7 +182,7 @@ class ChunkBuilder:
         return self._handlers
 
     def finish(self) -> dict[str, Column]:
-        """The columns of the rows that were added."""
+        """The columns of the added rows."""
         columns: dict[str, Column] = {}
         for c, name in enumerate(self.columns):
             dense = self._dense[c]
@@ -190,7 +190,7 @@ class ChunkBuilder:
         return columns
 
 
-# values that cannot change under us, and dicts, which stay what they are
+# immutable types, and dict, which is kept as it is
 _SAFE = frozenset({int, float, complex, bool, str, bytes, dict, np.str_, np.bytes_, np.bool_})
 
 
@@ -199,7 +199,7 @@ def _is_safe(value_type: type) -> bool:
 
 
 def _as_owned_array(value: Any) -> Any:
-    """Tensors, images and lists as an array of our own."""
+    """Convert a tensor, an image or a list to an array that shares no memory."""
     array = normalize_value(value)
     shares = isinstance(array, np.ndarray) and not isinstance(value, (list, tuple))
     return array.copy() if shares else array

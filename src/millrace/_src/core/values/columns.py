@@ -1,8 +1,7 @@
-"""Columns that are neither one dense array nor a list of values: text, and rows of numbers of unequal length.
+"""Variable-length columns: text, and rows of numbers of unequal length, with offsets.
 
-Such a column keeps its values one after the other, with the places where each begins, as Arrow does. So a column of
-lines becomes tokens, and tokens become numbers, without an array for every row in between. Seen from outside, it is
-a sequence with one array per row.
+Such a column stores its values contiguously, with the offset of each, as Arrow does. So a column of lines becomes
+tokens, and tokens become numbers, without an array for every row. Its interface is a sequence with one array per row.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ Offsets: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class VariableLengthColumn(Sequence[Any]):
-    """What both kinds share.
+    """Base class of variable-length columns.
 
-    ``rows`` are offsets from 0 on to the number of values, one more than there are rows; None where a row is one value.
+    ``rows`` are the row offsets, from 0 to the number of values; None where each row is one value.
     """
 
     rows: Offsets | None
@@ -33,7 +32,7 @@ class VariableLengthColumn(Sequence[Any]):
         raise NotImplementedError
 
     def value(self, i: int) -> npt.NDArray[Any]:
-        """Row i as an array of its own."""
+        """Row i as a separate array."""
         raise NotImplementedError
 
     def slice_rows(self, start: int, stop: int) -> VariableLengthColumn:
@@ -46,37 +45,37 @@ class VariableLengthColumn(Sequence[Any]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, about."""
+        """Approximate size in bytes."""
         raise NotImplementedError
 
     def row_bytes(self) -> npt.NDArray[np.int64]:
-        """Bytes that each row takes as an array; the same however the stream was cut."""
+        """Bytes of each row as an array, independent of the chunk size."""
         raise NotImplementedError
 
     def to_dense(self) -> npt.NDArray[Any] | None:
-        """All rows as one array, or None when they differ in length."""
+        """All rows as one array; None if they differ in length."""
         raise NotImplementedError
 
     def padded(self, length: int, fill: Any) -> npt.NDArray[Any]:
-        """All rows as one array, each filled up or cut at its end to this length."""
+        """All rows as one array, each padded or truncated to this length."""
         raise NotImplementedError
 
     def can_concat(self, column: object) -> bool:
-        """Whether another column is of one kind with this one, so that both can be joined."""
+        """Whether another column has the same type, so that both can be concatenated."""
         raise NotImplementedError
 
     @staticmethod
     def concat(parts: Sequence[Any]) -> VariableLengthColumn:
-        """Columns of one kind, one after the other."""
+        """Concatenate columns of the same type."""
         raise NotImplementedError
 
     def copy(self) -> VariableLengthColumn:
-        """The same rows in memory of their own."""
+        """A copy of the rows in separate memory."""
         return self.take(np.arange(len(self)))
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Values in each row."""
+        """Number of values in each row."""
         return np.ones(len(self), np.int64) if self.rows is None else np.diff(self.rows)
 
     @overload
@@ -110,7 +109,7 @@ class VariableLengthColumn(Sequence[Any]):
 class StringColumn(VariableLengthColumn):
     """Text: one string per row or, with ``rows``, a list of strings per row.
 
-    It is made from strings, or from one buffer of UTF-8 with the offsets of the strings in it, and gives either.
+    It holds strings, or one buffer of UTF-8 with the offsets of the strings in it, and converts between both.
 
     >>> column = StringColumn.of(["to", "be", "or"], np.array([0, 2, 3]))
     >>> len(column), column[0].tolist(), column.data.tobytes(), column.offsets.tolist()
@@ -128,12 +127,12 @@ class StringColumn(VariableLengthColumn):
 
     @classmethod
     def of(cls, strings: list[str], rows: Offsets | None = None) -> StringColumn:
-        """A column of these strings; the list is kept, not copied."""
+        """A column of these strings; the list is not copied."""
         return cls._create(None, strings, rows)
 
     @classmethod
     def of_lines(cls, raw: bytes, starts: Offsets) -> StringColumn:
-        """Lines of ASCII with a newline between them; ``starts`` says where each begins. Nothing is copied.
+        """Lines of ASCII separated by newlines; ``starts`` are their offsets. Nothing is copied.
 
         >>> lines = StringColumn.of_lines(b"to\\nbe\\nor", np.array([0, 3, 6]))
         >>> lines.strings, lines[1:].to_dense(), lines.data.tobytes()
@@ -165,7 +164,7 @@ class StringColumn(VariableLengthColumn):
 
     @property
     def strings(self) -> list[str]:
-        """Every string, row after row."""
+        """All strings, row by row."""
         if self._strings is None:
             assert self._raw is not None
             self._strings = self._raw.strings()
@@ -173,12 +172,12 @@ class StringColumn(VariableLengthColumn):
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
-        """The strings in UTF-8, one after the other."""
+        """The concatenated strings in UTF-8."""
         return self._encoded().data
 
     @property
     def offsets(self) -> Offsets:
-        """Where each string begins in ``data``, and where the last one ends."""
+        """The offset of each string in ``data``, and the end of the last one."""
         return self._encoded().offsets
 
     def _encoded(self) -> Utf8Strings:
@@ -195,7 +194,7 @@ class StringColumn(VariableLengthColumn):
 
     @property
     def total(self) -> int:
-        """Strings in all rows."""
+        """Number of strings in all rows."""
         if self._strings is not None:
             return len(self._strings)
         assert self._raw is not None
@@ -231,7 +230,7 @@ class StringColumn(VariableLengthColumn):
         return self._slice_strings(int(rows[0]), int(rows[-1]), rows - rows[0])
 
     def _slice_strings(self, start: int, stop: int, rows: Offsets | None) -> StringColumn:
-        """Strings [start, stop) under these rows."""
+        """Strings [start, stop) with these row offsets."""
         if self._strings is not None:
             return StringColumn.of(self._strings[start:stop], rows)
         assert self._raw is not None
@@ -260,7 +259,7 @@ class StringColumn(VariableLengthColumn):
         if self._raw is not None:
             offsets = self._raw.offsets
             return int(offsets[-1] - offsets[0]) + offsets.nbytes
-        # a string object takes about 50 bytes beside its text
+        # a string object takes about 50 bytes in addition to its text
         return sum(map(len, self._strings or [])) + 50 * self.total
 
     def row_bytes(self) -> npt.NDArray[np.int64]:
@@ -294,7 +293,7 @@ class StringColumn(VariableLengthColumn):
 
 
 class RaggedColumn(VariableLengthColumn):
-    """Rows of numbers, each one-dimensional and of its own length.
+    """Rows of numbers, one-dimensional arrays of different lengths.
 
     >>> column = RaggedColumn(np.arange(5), np.array([0, 2, 5]))
     >>> column
@@ -322,7 +321,7 @@ class RaggedColumn(VariableLengthColumn):
     def take(self, rows: npt.NDArray[np.int64]) -> RaggedColumn:
         lengths = self.lengths[rows]
         offsets = offsets_of(lengths)
-        # the place of every value: where its row began, and how far into the row it is
+        # the index of every value: the offset of its row plus the index in the row
         positions = np.repeat(self.rows[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return RaggedColumn(self.values[positions], offsets)
 
@@ -361,7 +360,7 @@ class RaggedColumn(VariableLengthColumn):
 
 
 def offsets_of(lengths: Any) -> Offsets:
-    """Where runs of these lengths begin, and where the last one ends.
+    """The offsets of runs with these lengths, and the end of the last one.
 
     >>> offsets_of([2, 0, 3]).tolist()
     [0, 2, 2, 5]
@@ -372,7 +371,7 @@ def offsets_of(lengths: Any) -> Offsets:
 
 
 def as_string_column(column: Any) -> StringColumn | None:
-    """A column as Texts, or None when it is not text or its rows are of more than one dimension.
+    """Convert a column to StringColumn; None if it is not text or its rows have more than one dimension.
 
     >>> (
     ...     as_string_column(np.array(["a", "bc"])).strings,
@@ -397,7 +396,7 @@ def as_string_column(column: Any) -> StringColumn | None:
 
 
 def as_ragged_column(column: Any) -> RaggedColumn | None:
-    """A list of one-dimensional arrays of one type as Ragged; None for anything else.
+    """Convert a list of one-dimensional arrays of one dtype to RaggedColumn; None for anything else.
 
     >>> as_ragged_column([np.array([1, 2]), np.array([3])]).rows.tolist()
     [0, 2, 3]

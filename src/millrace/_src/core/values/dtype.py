@@ -1,4 +1,4 @@
-"""Element types under MindSpore's names: ``int32``, ``float32``, ``string`` and their kin."""
+"""Element types (dtypes) with MindSpore's names: ``int32``, ``float32``, ``string`` and others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ __all__ = [
 
 @stable_id("dtype.DType")
 class DType:
-    """One element type. There is one object per type, so ``is`` and ``==`` agree, also after pickling.
+    """An element type. There is one object per type, so ``is`` and ``==`` agree, also after pickling.
 
     >>> int32, str(int32), int32.numpy
     (millrace.int32, 'Int32', dtype('int32'))
@@ -79,13 +79,13 @@ class DType:
 
     name: str
     label: str
-    # What an array of this type holds; None for the generic types (int_, number, list_ ...) and for those
-    # that numpy lacks. bfloat16 without the ml_dtypes library is kept as its bits in uint16.
+    # The numpy dtype; None for the generic types (int_, number, list_ ...) and for those
+    # that numpy lacks. Without the library ml_dtypes, bfloat16 is stored as its bits in uint16.
     numpy: np.dtype[Any] | None
     python: type | None
 
     def __getattr__(self, name: str) -> Any:
-        # Only what has no value yet comes here: the numpy type of a kind that another library has.
+        # Called only for a missing attribute: the numpy dtype of a type that ml_dtypes defines.
         if name != "numpy":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         numpy_dtype = _load_ml_dtype(self.name)
@@ -133,8 +133,8 @@ def _define(name: str, label: str, numpy: npt.DTypeLike | None = None, python: t
     return dtype
 
 
-# Types that numpy has where some other library brought ml_dtypes, and what arrays hold without it. It is loaded when
-# one of them is first asked for.
+# Types that the library ml_dtypes adds to numpy, and the dtypes of arrays without it. The library is loaded when one of
+# them is first used.
 _EXTRA: dict[str, npt.DTypeLike | None] = {"bfloat16": np.uint16, "float8_e4m3fn": None, "float8_e5m2": None}
 
 
@@ -168,7 +168,7 @@ complex64 = cfloat = _define("complex64", "Complex64", np.complex64, complex)
 complex128 = cdouble = _define("complex128", "Complex128", np.complex128, complex)
 string = _define("string_", "String", np.str_, str)
 
-# Generic types: they name a family, no array has one.
+# Generic types: they name a family; no array has such a dtype.
 int_ = _define("int", "Int", None, int)
 uint = _define("uint", "UInt", None, int)
 float_ = _define("float", "Float", None, float)
@@ -219,7 +219,7 @@ def from_numpy(dtype: npt.DTypeLike) -> DType:
 
 
 def np_dtype(value: Any) -> np.dtype[Any]:
-    """The numpy dtype for a type given in any way: ours, numpy's, Python's, or by name.
+    """The numpy dtype of a type: a DType, a numpy dtype, a Python type, or a name.
 
     >>> np_dtype(int32), np_dtype("uint8"), np_dtype(float)
     (dtype('int32'), dtype('uint8'), dtype('float64'))

@@ -1,8 +1,8 @@
-"""Work that a card can do behind the batch: what of it there is, said in words that both wings know.
+"""Offload plan: transforms that run on the device after batching.
 
-A transform says its form for a card (``Transform.on_card``), a pass of the data wing decides which of them move there,
-and the sink has a kernel for each. The random numbers are always drawn on the host, from the row, the epoch and the
-operation, and travel with the batch: rows are the same wherever they are made.
+A transform declares its form for a device (``Transform.device_step``), a pass of the data pipeline decides which
+transforms are offloaded, and the transfer layer has a kernel for each. Random numbers are always generated on the host,
+from the row, the epoch and the operation, and are transferred with the batch: the rows are the same on host and device.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "pack_value",
 ]
 
-# the shape and the type of a value
+# the shape and the dtype of a value
 ValueSpec = tuple[tuple[int, ...], np.dtype[Any]]
 
-# In which form a row travels: encoded, as pixels of its own size, as pixels that need only what keeps sizes, or as the
-# result itself, where the card would not do the same (a Pillow image, five dimensions) and the host did it.
+# The form of a transferred row: encoded, pixels with the size of the row, pixels that only need steps that keep the
+# size, or the result, where the device would differ (a Pillow image, five dimensions) and the host did the work.
 ENCODED, PIXELS, READY, STAGE_FINISHED = 0, 1, 2, 3
 
 # Kernels that take images of different sizes.
@@ -45,7 +45,7 @@ _MOST_DIMENSIONS = 6
 
 
 def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """A value as bytes, and what it was: its shape, longer by ``size`` for an encoded picture, and its type.
+    """Pack a value as bytes with its shape and dtype; ``size`` is appended to the shape of an encoded image.
 
     >>> data, what = pack_value(np.ones((2, 3), np.float32))
     >>> len(data), unpack_shape_and_dtype(what)
@@ -53,7 +53,7 @@ def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, 
     """
     array = np.ascontiguousarray(value)
     if array.ndim > _MOST_DIMENSIONS or array.dtype.kind not in "biuf":
-        raise DataError(f"a card takes no value of shape {array.shape} and type {array.dtype}")
+        raise DataError(f"a GPU takes no value of shape {array.shape} and type {array.dtype}")
     what = np.zeros(_MOST_DIMENSIONS + 2, np.int32)
     shape = (*array.shape, *size)
     what[0], what[1] = array.dtype.num, len(shape)
@@ -62,7 +62,7 @@ def pack_value(value: Any, size: tuple[int, ...] = ()) -> tuple[np.ndarray[Any, 
 
 
 def unpack_shape_and_dtype(what: Any) -> ValueSpec:
-    """The shape and the type that `pack_value` wrote down."""
+    """The shape and the dtype that `pack_value` stored."""
     number, dimensions, *shape = (int(one) for one in what)
     return tuple(shape[:dimensions]), _TYPES[number]
 
@@ -72,11 +72,11 @@ _TYPES: dict[int, np.dtype[Any]] = {np.dtype(code).num: np.dtype(code) for code 
 
 @dataclasses.dataclass(frozen=True)
 class OffloadStep:
-    """A transform in the form that a card does.
+    """The device form of a transform.
 
-    ``accepts`` tells the kind of the result for a kind of value, None for one that only the host does the same.
-    ``place`` is called on the host with the height and width of an image and what was drawn for it. Without ``bound``
-    the results are the host's bit for bit; else it says in words how far they may be apart.
+    ``accepts`` returns the shape and dtype of the result for those of a value, None where only the host gives the same
+    result. ``place`` is called on the host with the height and width of an image and its random numbers. Without
+    ``bound`` the results are bit for bit those of the host; else it describes the tolerance.
     """
 
     op: str
@@ -85,33 +85,33 @@ class OffloadStep:
     args: dict[str, Any] = dataclasses.field(default_factory=dict)
     row_params: Callable[..., Any] | None = None
     tolerance_text: str = ""
-    # it makes rows larger, or is work that the host is spared: worth to move where nobody asked
+    # it makes rows larger, or saves work on the host: worth to offload by default
     is_profitable: bool = False
-    # rows get no smaller, so that nothing is sent in vain when it moves
+    # rows get no smaller, so that offloading transfers no unnecessary bytes
     never_shrinks: bool = True
 
     @property
     def exact(self) -> bool:
-        """Whether the bits are the host's."""
+        """Whether the results are bit for bit those of the host."""
         return not self.tolerance_text
 
 
 class OffloadedColumn(NamedTuple):
-    """What a card does to one column, and in which columns the forms and the random numbers of its rows travel."""
+    """The device work on one column, and the columns that hold the forms and the random numbers of its rows."""
 
     name: str
     steps: tuple[OffloadStep, ...]
     random_columns: tuple[tuple[str, ...], ...]
     form: str
-    # where rows travel packed: the column with the shapes of their pixels, and the steps that take different sizes
+    # for packed rows: the column with the shapes of their pixels, and the steps that accept different sizes
     shapes: str = ""
     sized: int = 0
-    # the share of rows that the host decodes: anything with `set(share)`
+    # the fraction of rows that the host decodes: an object with `set(fraction)`
     share: Any = None
 
 
 class OffloadPlan(NamedTuple):
-    """All of it: the columns as they come from the pipeline, those that leave, and what is done between."""
+    """The columns from the pipeline, the columns of the result, and the device work between."""
 
     input_columns: tuple[str, ...]
     columns: tuple[str, ...]

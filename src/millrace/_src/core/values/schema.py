@@ -1,4 +1,4 @@
-"""What is known of a pipeline's columns before and after rows have been seen."""
+"""Schema: names, dtypes and shapes of columns, as far as they are known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ColumnType", "Schema"]
 
 @dataclasses.dataclass(frozen=True)
 class ColumnType:
-    """Type and shape of a column; None where not known yet, and None inside a shape for a free axis.
+    """Dtype and shape of a column; None where unknown, and None inside a shape for a variable axis.
 
     >>> str(ColumnType(np.dtype("float32"), (28, None)))
     'float32[28, ?]'
@@ -40,14 +40,14 @@ class ColumnType:
 
     @property
     def nbytes(self) -> int | None:
-        """Bytes of one value when everything is known."""
+        """Bytes of one value; None where dtype or shape is unknown."""
         if self.dtype is None or self.shape is None or any(n is None for n in self.shape):
             return None
         return int(self.dtype.itemsize * np.prod([n for n in self.shape if n is not None], dtype=np.int64))
 
 
 class Schema(Mapping[str, ColumnType]):
-    """Ordered column names with their types; frozen.
+    """Ordered column names with their types; immutable.
 
     >>> schema = Schema({"image": ColumnType(), "label": ColumnType(np.dtype("int32"), ())})
     >>> list(schema.project(["label"]))

@@ -1,4 +1,4 @@
-"""Text as arrays, in which every value has room for the longest, and as the bytes of a file."""
+"""Text as fixed-width arrays, and as UTF-8 bytes with offsets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Utf8Strings", "shrink_width"]
 
 
 def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Text as wide as its longest value, whatever array it was cut from; 1 where there is none, as in MindSpore.
+    """Shrink a text array to the width of its longest value; 1 for empty text, as in MindSpore.
 
     >>> shrink_width(np.array(["ab", ""], "U9")).dtype.itemsize // 4, shrink_width(np.array([], "S3")).dtype
     (2, dtype('S1'))
@@ -22,7 +22,7 @@ def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     width = wide = values.dtype.itemsize // char_bytes
     if not values.size or not width:
         return np.zeros(values.shape, f"{type_code}1") if width != 1 else values
-    if not values.ndim:  # a row of its own, by far the most common: its text knows its length
+    if not values.ndim:  # a single value, the most common case
         text = values.item()
         return values if len(text) == width or width == 1 else np.array(text)
     whole = values if values.flags.c_contiguous else values.copy()
@@ -33,9 +33,9 @@ def shrink_width(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class Utf8Strings(NamedTuple):
-    """Strings as the bytes they are in a file: UTF-8, and where each begins.
+    """Strings as UTF-8 bytes with the offset of each.
 
-    ``gap`` is 1 where a newline follows each string but the last, which is so for lines, and then all is ASCII; else 0.
+    ``gap`` is 1 for lines, where a newline follows each string but the last and all bytes are ASCII; else 0.
     """
 
     data: npt.NDArray[np.uint8]
@@ -47,7 +47,7 @@ class Utf8Strings(NamedTuple):
         return self.offsets[1:] - self.offsets[:-1] - self.gap
 
     def bytes(self) -> bytes:
-        """From the first string to the last, of which there is at least one."""
+        """The bytes from the first string to the last; there must be at least one."""
         return self.data[int(self.offsets[0]) : int(self.offsets[-1]) - self.gap].tobytes()
 
     def strings(self) -> list[str]:
@@ -63,7 +63,7 @@ class Utf8Strings(NamedTuple):
         return [raw[a:b].decode() for a, b in pairs]
 
     def wide(self) -> npt.NDArray[Any] | None:
-        """One array of all strings, without a string for each in between; None for none, and for what is not ASCII.
+        """All strings as one array, without creating a Python string for each; None if there is none or for non-ASCII.
 
         >>> Utf8Strings(np.frombuffer(b"abc", np.uint8), np.array([0, 1, 1, 3]), 0).wide()
         array(['a', '', 'bc'], dtype='<U2')
@@ -75,7 +75,7 @@ class Utf8Strings(NamedTuple):
             return None
         sizes = self.sizes()
         width = max(1, int(sizes.max()))
-        # each string is copied as one item as long as the longest; what follows a shorter one is blanked after that
+        # each string is copied as one item with the length of the longest; bytes after a shorter one are zeroed later
         buffer = np.zeros(len(raw) + width, np.uint8)
         buffer[: len(raw)] = np.frombuffer(raw, np.uint8)
         items: npt.NDArray[Any] = np.ndarray((len(raw) + 1,), f"V{width}", buffer, 0, (1,))

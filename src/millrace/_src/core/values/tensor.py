@@ -1,8 +1,8 @@
-"""``Tensor``: a holder of one storage, NumPy's or PyTorch's.
+"""``Tensor``: element type, shape and values in NumPy or PyTorch storage.
 
-Here it is a thin view on a host array, and all that the data wing needs. ``millrace.tensor`` gives it PyTorch's storage
-and operations: when one of the training rooms is imported, or when a method is asked for that only they have. This
-file knows nothing of them but the two hooks at its end.
+Here it is a thin view on a host array, which is all that the data pipeline needs. The runtime adds PyTorch storage and
+operations when one of its packages is imported, or when a method is used that only it defines. This module depends on
+the runtime only through the hooks at its end.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Tensor:
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    # Either `_array` (with `_dtype`) or `_torch` is set. Whoever asks for the other gets it through __getattr__, which
-    # costs nothing where it is there: that is what keeps an operation of the training wing down to one look-up.
+    # Either `_array` (with `_dtype`) or `_torch` is set. __getattr__ converts to the other on access; it costs nothing
+    # where the attribute is set, so an operation of the runtime needs only one lookup.
     __slots__ = ("__dict__", "__weakref__", "_array", "_dtype", "_torch")
     _torch: Any
-    # numpy's own operators step back for ours, while np.sqrt(tensor) still works through __array__
+    # numpy's operators defer to those of Tensor, while np.sqrt(tensor) still works through __array__
     __array_priority__ = 1000
 
     def __init__(
@@ -92,7 +92,7 @@ class Tensor:
 
     @staticmethod
     def from_dlpack(source: Any) -> Tensor:
-        """A tensor that shares memory with any CPU array that speaks DLPack (torch, jax, numpy ...).
+        """A tensor that shares memory with any CPU array that supports DLPack (torch, jax, numpy ...).
 
         >>> Tensor.from_dlpack(np.arange(2)).tolist()
         [0, 1]
@@ -100,7 +100,7 @@ class Tensor:
         return Tensor(np.from_dlpack(source))
 
     def __getattr__(self, name: str) -> Any:
-        """What this tensor does not hold yet: its storage in the other form, or a method of the training wing."""
+        """Convert to the other storage, or load the runtime for one of its methods."""
         if name in _convert:
             return _convert[name](self)
         if (name == "_torch" or name in METHODS) and not _runtime_ready:
@@ -108,7 +108,7 @@ class Tensor:
             return getattr(self, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
-    # --- what it is -------------------------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -198,7 +198,7 @@ class Tensor:
         return self._wrap(self._array.reshape(*shape), self._dtype)
 
     def copy(self) -> Tensor:
-        """A tensor with memory of its own.
+        """A copy of the tensor in separate memory.
 
         >>> Tensor([1]).copy().tolist()
         [1]
@@ -269,10 +269,10 @@ class Tensor:
     def __str__(self) -> str:
         return str(self.asnumpy())
 
-    # identity, because == answers element by element
+    # identity, because == compares element by element
     __hash__ = object.__hash__
 
-    # --- comparison; the tables below the class write the arithmetic ------------------------------------
+    # --- comparison; the tables below the class define the arithmetic -----------------------------------
 
     def __eq__(self, other: object) -> Any:
         return _compare(self, other, np.equal, different=False)
@@ -325,16 +325,16 @@ for _name, _function in _UNARY.items():
     setattr(Tensor, f"__{_name}__", _single(_function))
 
 
-# --- the training wing ----------------------------------------------------------------------------------------
+# --- the runtime ----------------------------------------------------------------------------------------------
 
-# `_torch`, `_array` and `_dtype` of a tensor that holds the other storage.
+# Conversions: `_torch`, `_array` and `_dtype` of a tensor with the other storage.
 _convert: dict[str, Callable[[Tensor], Any]] = {}
 _loaders: list[Callable[[], object]] = []
 _runtime_ready: list[bool] = []  # whether the loader has run: storage may be there before the methods
 
 
 def register_runtime(load: Callable[[], object]) -> None:
-    """Say what loads the training wing. The package does, since this room may not know the wing's name."""
+    """Register the function that loads the runtime. The package calls it: `core` must not import the runtime."""
     _loaders[:] = [load]
 
 
@@ -344,7 +344,7 @@ def is_runtime_loaded() -> bool:
 
 
 def load_runtime() -> None:
-    """Load the training wing, which gives Tensor its operations; an error names the extra where PyTorch is missing."""
+    """Load the runtime, which defines the operations of Tensor; an error names the extra if PyTorch is missing."""
     if _runtime_ready:
         return
     for load in _loaders:
@@ -353,7 +353,7 @@ def load_runtime() -> None:
 
 
 def install_runtime(convert: dict[str, Callable[[Tensor], Any]], members: dict[str, Any]) -> None:
-    """Take storage conversions, and members that replace or extend those above."""
+    """Install storage conversions, and members that replace or extend those above."""
     _convert.update(convert)
     for name, member in members.items():
         setattr(Tensor, name, member)
@@ -364,7 +364,7 @@ def _rebuild(cls: type[Tensor], array: Array, dtype: DType) -> Tensor:
 
 
 def _index(index: Any) -> Any:
-    """An index with tensors inside it as numpy indexes with it."""
+    """Convert tensors inside an index to numpy arrays."""
     if isinstance(index, tuple):
         return tuple(map(_index, index))
     return index.asnumpy() if isinstance(index, Tensor) else index
@@ -393,7 +393,7 @@ def _binary(
         common = mstype.float32
     a = to_computable(cast(left._array, left._dtype, common), common)
     if isinstance(right, int) and common.python is int:
-        # MindSpore lets a Python integer wrap round: uint8 3 + 300 is 47
+        # in MindSpore a Python integer wraps around: uint8 3 + 300 is 47
         b = np.array(int(right) & 0xFFFFFFFFFFFFFFFF, np.uint64).astype(a.dtype)
     else:
         b = to_computable(cast(array, right_dtype, common), common)
@@ -403,7 +403,7 @@ def _binary(
 
 
 def _compare(left: Tensor, right: object, function: Callable[..., Any], different: bool) -> Any:
-    """== and !=: what no number can equal (None, a list, text) is just different."""
+    """== and !=: objects that equal no number (None, a list, text) are different."""
     if isinstance(right, (str, bytes)) or (isinstance(right, Tensor) and left._dtype is mstype.string):
         array = right._array if isinstance(right, Tensor) else np.asarray(right)
         if left._dtype is not mstype.string or left._array.dtype.kind != array.dtype.kind:

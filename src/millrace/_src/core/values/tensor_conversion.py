@@ -1,4 +1,4 @@
-"""What tensors do to arrays: conversion from Python values, common types, bfloat16 bits, printing."""
+"""Conversion between arrays and tensors: from Python values, common dtypes, bfloat16 bits, printing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def as_array(value: Any) -> tuple[Array, DType]:
-    """A value as an array with its element type; Python floats become Float32.
+    """Convert a value to an array with its element type; Python floats become Float32.
 
     >>> as_array([1.5, 2.5])[1], as_array(np.float64(1.5))[1]
     (millrace.float32, millrace.float64)
@@ -60,7 +60,7 @@ def _from_python(value: Any) -> Array:
 
 
 def _unwrap_tensors(values: Any) -> Any:
-    """Nested lists with the arrays of tensors in the tensors' places."""
+    """Replace tensors in nested lists by their arrays."""
     if isinstance(values, (list, tuple)):
         return [_unwrap_tensors(value) for value in values]
     host = getattr(values, "asnumpy", None)
@@ -68,7 +68,7 @@ def _unwrap_tensors(values: Any) -> Any:
 
 
 def to_computable(array: Array, dtype: DType) -> Array:
-    """The array as numpy computes with it: bfloat16 bits become float32 numbers, all else stays.
+    """Convert storage to a dtype that numpy computes with: bfloat16 bits become float32 numbers.
 
     >>> to_computable(np.array([0x3FC0], np.uint16), mstype.bfloat16).tolist()
     [1.5]
@@ -79,7 +79,7 @@ def to_computable(array: Array, dtype: DType) -> Array:
 
 
 def to_storage(array: Array, dtype: DType) -> Array:
-    """Numbers as they are kept for an element type; the inverse of :func:`to_computable`.
+    """Convert numbers to the storage of an element type; the inverse of :func:`to_computable`.
 
     >>> to_storage(np.array([1.7]), mstype.int8).tolist()
     [1]
@@ -98,7 +98,7 @@ def to_storage(array: Array, dtype: DType) -> Array:
 
 
 def cast(array: Array, source: DType, target: DType) -> Array:
-    """An array kept as one element type as it is kept for another.
+    """Convert the storage of one element type to that of another.
 
     >>> cast(np.array([1, 2]), mstype.int64, mstype.float32).dtype
     dtype('float32')
@@ -107,9 +107,9 @@ def cast(array: Array, source: DType, target: DType) -> Array:
 
 
 def promote(left: DType, right: Any) -> DType:
-    """The type in which a tensor meets another type or a Python number.
+    """The common element type of a tensor and another type or a Python number.
 
-    A Python number changes the type only when its family is above the tensor's.
+    A Python number changes the type only if its family (bool, int, float, complex) ranks above that of the tensor.
 
     >>> promote(mstype.uint8, 300), promote(mstype.int64, 1.5), promote(mstype.int64, mstype.float16)
     (millrace.uint8, millrace.float32, millrace.float16)
@@ -127,13 +127,13 @@ def promote(left: DType, right: Any) -> DType:
         return left
     if _rank(left) != _rank(right) and 3 not in (_rank(left), _rank(right)):
         return left if _rank(left) > _rank(right) else right
-    # bfloat16 meets float16 in float32, which holds both; numpy knows nothing of it
+    # the common type of bfloat16 and float16 is float32, which numpy does not know
     pair = [mstype.float32 if dtype is mstype.bfloat16 else dtype for dtype in (left, right)]
     return mstype.from_numpy(np.promote_types(mstype.np_dtype(pair[0]), mstype.np_dtype(pair[1])))
 
 
 def _rank(dtype: DType) -> int:
-    if dtype.python is float:  # bfloat16 and the 8-bit floats are of no numeric kind to numpy
+    if dtype.python is float:  # numpy does not classify bfloat16 and the 8-bit floats as numeric
         return 2
     category = mstype.np_dtype(dtype).kind
     if category not in _RANK:
@@ -160,7 +160,7 @@ def format_elements(array: Array) -> str:
         separator=", ",
         threshold=_SUMMARY_ABOVE,
         edgeitems=3,
-        # float rows are long anyway and read better whole; integers wrap
+        # rows of floats are not wrapped; integers are
         max_line_width=10_000_000 if array.dtype.kind in "fc" else _LINE,
         formatter={"float_kind": lambda x: f"{x: .{digits}e}", "complex_kind": lambda x: f"{x:g}"},
     )

@@ -1,4 +1,4 @@
-"""The methods and properties that MindSpore's Tensor has and only the training wing can give."""
+"""Names of the methods and properties of MindSpore's Tensor that the runtime defines."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Rows that were made once and are read again: by later epochs, by other processes, by tomorrow's run."""
+"""Dataset cache: processed rows stored in a shared-memory server or on disk and reused across epochs, processes and
+runs.
+"""

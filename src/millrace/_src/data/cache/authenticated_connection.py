@@ -1,8 +1,9 @@
-"""Messages between machines, for a server that its user opened with a key.
+"""HMAC-authenticated message connection between machines for remote cache access.
 
-Both sides prove that they know the key before anything else is said, and every message carries a code made with a key
-of this connection and its number: nobody on the way can change, repeat or slip in one. What is said is not hidden.
-A message is a JSON object of at most 32 KB and a run of bytes whose length is checked before room is made for it.
+Both sides prove that they know the key before any other message. Every message carries an authentication code computed
+with a key of this connection and the message number: nobody in between can change, repeat or insert a message. Messages
+are not encrypted. A message is a JSON object of at most 32 KB and a payload whose length is checked before memory is
+allocated for it.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ import numpy as np
 from millrace._src.core.errors import CacheError
 from millrace._src.core.machine.shared_memory import ByteArray
 
-from .protocol import MOST_BYTES, VERSION, Packet, refusal
+from .protocol import MAX_PACKET_BYTES, VERSION, Packet, version_mismatch_message
 
 __all__ = ["KEY_VARIABLE", "AuthenticatedConnection", "read_key"]
 
 KEY_VARIABLE = "MILLRACE_CACHE_KEY"
-LEAST_KEY, MOST_KEY = 16, 4096
-MOST_PAYLOAD = 1 << 28
+MIN_KEY_BYTES, MAX_KEY_BYTES = 16, 4096
+MAX_PAYLOAD = 1 << 28
 GREETING_SECONDS = 10.0
-ANSWER_SECONDS = 120.0
+RESPONSE_SECONDS = 120.0
 _LENGTHS = struct.Struct("<IQ")
 _CODE_BYTES = 32
 
 
 def read_key(path: str) -> bytes:
-    """The key in a file that only its owner may read."""
+    """Read the key from a file that only its owner may read."""
     try:
         with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            status = os.fstat(file.fileno())
+            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise CacheError(f"others may read the key in {path}: chmod 600 {path}", "key")
-            key = file.read(MOST_KEY + 1).strip()
+            key = file.read(MAX_KEY_BYTES + 1).strip()
     except OSError as error:
         raise CacheError(f"the key in {path} cannot be read: {error.strerror}", "key") from error
-    if not LEAST_KEY <= len(key) <= MOST_KEY:
+    if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
         raise CacheError(
-            f"the key in {path} has {len(key)} bytes; it needs {LEAST_KEY} to {MOST_KEY}, such as those of "
+            f"the key in {path} has {len(key)} bytes; it needs {MIN_KEY_BYTES} to {MAX_KEY_BYTES}. Create one with "
             f"'openssl rand -hex 32 > {path}'",
             "key",
         )
@@ -57,9 +58,9 @@ def read_key(path: str) -> bytes:
 
 
 class AuthenticatedConnection:
-    """One end of a connection. ``serves`` says which: the sides' proofs and codes differ.
+    """One end of a connection. ``serves`` is true on the server: proofs and codes of the two sides differ.
 
-    The whole greeting has `GREETING_SECONDS`, however the other side divides it into packets.
+    The whole handshake is limited to `GREETING_SECONDS`, however the peer splits it into packets.
     """
 
     def __init__(
@@ -78,45 +79,45 @@ class AuthenticatedConnection:
         self._codes = b"", b""
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            made = self._greet(key) if serves else self._greeted(key)
+            session_key = self._greet_client(key) if serves else self._greet_server(key)
         except CacheError:
             sock.close()
             raise
         except (OSError, KeyError, ValueError) as error:
             sock.close()
-            raise CacheError(f"the other side did not greet as a cache does ({error})", "version") from error
+            raise CacheError(f"the peer is not a cache server or client ({error})", "version") from error
         ours, theirs = (b"server", b"client") if serves else (b"client", b"server")
-        self._codes = _proof(made, ours), _proof(made, theirs)
+        self._codes = _proof(session_key, ours), _proof(session_key, theirs)
         self._deadline = None
-        sock.settimeout(ANSWER_SECONDS)
+        sock.settimeout(RESPONSE_SECONDS)
 
-    # the greeting -----------------------------------------------------------------------------------
+    # handshake --------------------------------------------------------------------------------------
 
-    def _greet(self, key: bytes) -> bytes:
-        mine = secrets.token_hex(16)
-        self._send_plain({"version": VERSION, "nonce": mine})
-        said = self._receive_plain()
-        both = f"{mine}{said['nonce']}".encode()
-        if not _is_proof(said["proof"], _proof(key, b"client" + both)):
-            self._send_plain({"error": "the key is another one"})
+    def _greet_client(self, key: bytes) -> bytes:
+        nonce = secrets.token_hex(16)
+        self._send_plain({"version": VERSION, "nonce": nonce})
+        greeting = self._receive_plain()
+        nonces = f"{nonce}{greeting['nonce']}".encode()
+        if not _is_proof(greeting["proof"], _proof(key, b"client" + nonces)):
+            self._send_plain({"error": "the keys differ"})
             raise CacheError("a client does not know the key", "key")
-        self._send_plain({"proof": _proof(key, b"server" + both).hex()})
-        return _proof(key, b"session" + both)
+        self._send_plain({"proof": _proof(key, b"server" + nonces).hex()})
+        return _proof(key, b"session" + nonces)
 
-    def _greeted(self, key: bytes) -> bytes:
-        said = self._receive_plain()
-        if said.get("version") != VERSION:
-            raise CacheError(refusal(said.get("version")), "version")
-        mine = secrets.token_hex(16)
-        both = f"{said['nonce']}{mine}".encode()
-        self._send_plain({"nonce": mine, "proof": _proof(key, b"client" + both).hex()})
-        answer = self._receive_plain()
-        if not _is_proof(answer.get("proof"), _proof(key, b"server" + both)):
+    def _greet_server(self, key: bytes) -> bytes:
+        greeting = self._receive_plain()
+        if greeting.get("version") != VERSION:
+            raise CacheError(version_mismatch_message(greeting.get("version")), "version")
+        nonce = secrets.token_hex(16)
+        nonces = f"{greeting['nonce']}{nonce}".encode()
+        self._send_plain({"nonce": nonce, "proof": _proof(key, b"client" + nonces).hex()})
+        response = self._receive_plain()
+        if not _is_proof(response.get("proof"), _proof(key, b"server" + nonces)):
             raise CacheError(
                 f"the cache server does not have the same key: copy the file that {KEY_VARIABLE} names from there",
                 "key",
             )
-        return _proof(key, b"session" + both)
+        return _proof(key, b"session" + nonces)
 
     def _send_plain(self, packet: Packet) -> None:
         data = json.dumps(packet).encode()
@@ -124,17 +125,17 @@ class AuthenticatedConnection:
         self.sock.sendall(_LENGTHS.pack(len(data), 0) + data)
 
     def _receive_plain(self) -> Packet:
-        length, payload = _LENGTHS.unpack(self._exactly(_LENGTHS.size))
+        length, payload = _LENGTHS.unpack(self._receive_exactly(_LENGTHS.size))
         if payload or length > 1024:
-            raise ValueError("its greeting is too long")
-        return _object(self._exactly(length))
+            raise ValueError("the greeting is too long")
+        return _parse_object(self._receive_exactly(length))
 
     # messages ---------------------------------------------------------------------------------------
 
     def send(self, packet: Packet, payload: Any = b"") -> None:
         head = json.dumps(packet, separators=(",", ":")).encode()
         body = memoryview(payload).cast("B") if len(payload) else b""
-        if len(head) > MOST_BYTES or len(body) > MOST_PAYLOAD:
+        if len(head) > MAX_PACKET_BYTES or len(body) > MAX_PAYLOAD:
             raise CacheError(f"a message of {len(head)} and {len(body)} bytes is too long")
         lengths = _LENGTHS.pack(len(head), len(body))
         code = self._code(self._codes[0], self._out, lengths, head, body)
@@ -145,57 +146,57 @@ class AuthenticatedConnection:
         self.sock.sendall(code)
 
     def receive(self) -> tuple[Packet, ByteArray] | None:
-        """The next message; None when the other side is gone."""
-        first = self._some(_LENGTHS.size)
+        """The next message; None when the peer is gone."""
+        first = self._receive_first(_LENGTHS.size)
         if not first:
             return None
-        lengths = first + self._exactly(_LENGTHS.size - len(first))
+        lengths = first + self._receive_exactly(_LENGTHS.size - len(first))
         length, size = _LENGTHS.unpack(lengths)
-        if length > MOST_BYTES or size > MOST_PAYLOAD:
+        if length > MAX_PACKET_BYTES or size > MAX_PAYLOAD:
             raise CacheError(f"a message of {length} and {size} bytes is too long")
-        head = self._exactly(length)
+        head = self._receive_exactly(length)
         body: ByteArray = np.empty(size, np.uint8)
-        self._fill(body.data)
+        self._receive_into(body.data)
         code = self._code(self._codes[1], self._in, lengths, head, body.data)
-        if not hmac.compare_digest(code, self._exactly(_CODE_BYTES)):
-            raise CacheError("a message was changed on its way")
+        if not hmac.compare_digest(code, self._receive_exactly(_CODE_BYTES)):
+            raise CacheError("a message was changed in transit")
         self._in += 1
-        return _object(head), body
+        return _parse_object(head), body
 
     @staticmethod
     def _code(key: bytes, number: int, *parts: Any) -> bytes:
-        made = hashlib.blake2b(number.to_bytes(8, "little"), key=key, digest_size=_CODE_BYTES)
+        digest = hashlib.blake2b(number.to_bytes(8, "little"), key=key, digest_size=_CODE_BYTES)
         for part in parts:
-            made.update(part)
-        return made.digest()
+            digest.update(part)
+        return digest.digest()
 
-    def _some(self, most: int) -> bytes:
+    def _receive_first(self, most: int) -> bytes:
         try:
             return self.sock.recv(most)
         except ConnectionError:
             return b""
 
-    def _exactly(self, size: int) -> bytes:
+    def _receive_exactly(self, size: int) -> bytes:
         data = bytearray(size)
-        self._fill(memoryview(data))
+        self._receive_into(memoryview(data))
         return bytes(data)
 
-    def _fill(self, room: memoryview) -> None:
+    def _receive_into(self, buffer: memoryview) -> None:
         at = 0
-        while at < len(room):
+        while at < len(buffer):
             self._limit_wait()
-            got = self.sock.recv_into(room[at:])
+            got = self.sock.recv_into(buffer[at:])
             if not got:
-                raise ConnectionError("it ended in the middle of a message")
+                raise ConnectionError("the connection ended in the middle of a message")
             at += got
 
     def _limit_wait(self) -> None:
-        """During the greeting: let the next call wait no longer than what is left of it."""
+        """During the handshake, limit the wait of the next call to the remaining time."""
         if self._deadline is None:
             return
         left = self._deadline - self._clock()
         if left <= 0:
-            raise TimeoutError("its greeting took too long")
+            raise TimeoutError("the greeting took too long")
         self.sock.settimeout(left)
 
     def close(self) -> None:
@@ -210,11 +211,11 @@ def _proof(key: bytes, text: bytes) -> bytes:
     return hmac.digest(key, text, "sha256")
 
 
-def _object(data: bytes) -> Packet:
+def _parse_object(data: bytes) -> Packet:
     try:
-        found = json.loads(data)
+        message = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise CacheError(f"a message cannot be read: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(message, dict):
         raise CacheError("a message must be a JSON object")
-    return found
+    return message

@@ -1,4 +1,7 @@
-"""DatasetCache: where rows are kept, as a user writes it down. It holds no handle and travels to worker processes."""
+"""`DatasetCache`: user-facing description of a cache (server session, in-process server or directory).
+
+It holds no handles and can be sent to worker processes.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ from .server_paths import server_paths
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "CacheStat", "DatasetCache", "local_host", "server_address"]
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 50052
-LEAST_PORT, MOST_PORT = 1025, 65535
-# Rows that a sequence of unknown length may have; the table of a longer one is not made.
-MOST_UNKNOWN = 1 << 24
+MIN_PORT, MAX_PORT = 1025, 65535
+# Maximum number of rows of a sequence of unknown length; no larger table is created.
+MAX_UNKNOWN_ROWS = 1 << 24
 
 
 @dataclasses.dataclass(frozen=True)
 class CacheStat:
-    """What a cache holds: average bytes of a row, rows in memory, rows on disk.
+    """The contents of a cache: average bytes per row, rows in memory, rows on disk.
 
     >>> CacheStat(1024, 10, 0).num_mem_cached
     10
@@ -42,52 +45,53 @@ class CacheStat:
 
 
 def local_host(name: str) -> bool:
-    """Whether a name means this machine."""
+    """Whether a host name refers to this machine."""
     return name in ("localhost", "127.0.0.1", "::1", "0.0.0.0", socket.gethostname())
 
 
 def host_and_port(host: str | None, port: int | None) -> tuple[str, int]:
-    """What was said, or MS_CACHE_HOST and MS_CACHE_PORT, or MindSpore's defaults."""
+    """The given host and port, or MS_CACHE_HOST and MS_CACHE_PORT, or MindSpore's defaults."""
     host = host or os.environ.get("MS_CACHE_HOST") or DEFAULT_HOST
-    return host, _port(os.environ.get("MS_CACHE_PORT")) if port is None else port
+    return host, _parse_port(os.environ.get("MS_CACHE_PORT")) if port is None else port
 
 
 def server_address(host: str | None = None, port: int | None = None) -> str:
-    """The socket of the server at a port of this machine; what is left out, MS_CACHE_HOST and MS_CACHE_PORT say."""
+    """The socket path of the server at a port of this machine; defaults are MS_CACHE_HOST and MS_CACHE_PORT."""
     host, port = host_and_port(host, port)
     if not local_host(host):
         raise CacheError(
             f"the cache server at {host} is on another machine: clients read its memory, so it serves one machine. "
-            f"Start one here (dataset-cache --start -p {port}) and leave hostname and MS_CACHE_HOST out; or open it to "
+            f"Start one here (dataset-cache --start -p {port}) and omit hostname and MS_CACHE_HOST; or open it to "
             f"other machines with a key: 'millrace cache start --key FILE' there, {KEY_VARIABLE}=FILE here",
             "host",
         )
     return str(server_paths(port).socket)
 
 
-def _port(text: str | None) -> int:
+def _parse_port(text: str | None) -> int:
     if text is None or not text.strip():
         return DEFAULT_PORT
     try:
         port = int(text)
     except ValueError:
         port = 0
-    if not LEAST_PORT <= port <= MOST_PORT:
+    if not MIN_PORT <= port <= MAX_PORT:
         raise ArgumentValueError(
-            f"MS_CACHE_PORT is {text!r}: it must be a number from {LEAST_PORT} to {MOST_PORT}"
+            f"MS_CACHE_PORT is {text!r}: it must be a number from {MIN_PORT} to {MAX_PORT}"
         )
     return port
 
 
 @public("dataset")
 class DatasetCache:
-    """Where the rows of a pipeline are kept: in a server that several processes share, in this process, or in a folder.
+    """Stores the processed rows of a pipeline: in a server that several processes share, in this process, or in a
+    folder.
 
     ``session_id`` names a session of a running server (``dataset-cache --start``, then ``dataset-cache -g``). Without
-    one the cache is this process's own, shared with its workers; with ``path`` it is a folder on disk that outlives the
-    process. ``size`` is the most megabytes of memory (of disk, for a folder) that rows under one key take, 0 for what
-    the server allows; ``spilling`` keeps what does not fit on disk. ``num_connections`` and ``prefetch_size`` are
-    checked and not needed: rows are read from shared memory without asking the server.
+    it the cache belongs to this process and is shared with its workers; with ``path`` it is a folder on disk that
+    outlives the process. ``size`` is the maximum number of megabytes of memory (of disk, for a folder) for rows under
+    one key, 0 for the server's limit; ``spilling`` stores on disk what does not fit. ``num_connections`` and
+    ``prefetch_size`` are checked but not needed: rows are read from shared memory without requests to the server.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False)
@@ -103,7 +107,7 @@ class DatasetCache:
         size: Annotated[int, Range(0, 1 << 43)] = 0,
         spilling: bool = False,
         hostname: str | None = None,
-        port: Annotated[int | None, Range(LEAST_PORT, MOST_PORT)] = None,
+        port: Annotated[int | None, Range(MIN_PORT, MAX_PORT)] = None,
         num_connections: Annotated[int | None, Range(1, INT32_MAX)] = None,
         prefetch_size: Annotated[int | None, Range(1, INT32_MAX)] = None,
         *,
@@ -117,10 +121,10 @@ class DatasetCache:
         self.hostname, self.port = hostname, port
         self.num_connections, self.prefetch_size = num_connections, prefetch_size
         self.path = None if path is None else os.fspath(path)
-        # the process's own cache: settled by the first use, so that its worker processes find it
-        self._own: tuple[str, int] | None = None
+        # address and session of the in-process server, set at first use so that worker processes find it
+        self._in_process: tuple[str, int] | None = None
         self.used = False
-        # what was asked for through this object: the keys that get_stat counts
+        # the keys opened through this object, which get_stat counts
         self._keys: set[str] = set()
 
     def __repr__(self) -> str:
@@ -128,19 +132,23 @@ class DatasetCache:
             where = f"path={self.path!r}"
         else:
             where = "" if self.session_id is None else f"session_id={self.session_id}"
-        more = [where, f"size={self.size}" if self.size else "", "spilling=True" if self.spilling else ""]
-        return f"DatasetCache({', '.join(part for part in more if part)})"
+        arguments = [
+            where,
+            f"size={self.size}" if self.size else "",
+            "spilling=True" if self.spilling else "",
+        ]
+        return f"DatasetCache({', '.join(part for part in arguments if part)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DatasetCache:
-        return self  # it is a name, and what was counted under it
+        return self  # it only names a cache
 
     def to_dict(self) -> dict[str, Any]:
-        """What a saved pipeline keeps of it, in MindSpore's words; :meth:`from_dict` makes it again.
+        """The dict that a saved pipeline stores, with MindSpore's names; :meth:`from_dict` reads it.
 
         >>> DatasetCache.from_dict(DatasetCache(7, size=64).to_dict())
         DatasetCache(session_id=7, size=64)
         """
-        made = {
+        values = {
             "session_id": self.session_id,
             "cache_memory_size": self.size,
             "spill": self.spilling,
@@ -149,11 +157,11 @@ class DatasetCache:
             "num_connections": self.num_connections,
             "cache_prefetch_size": self.prefetch_size,
         }
-        return made if self.path is None else made | {"path": self.path}
+        return values if self.path is None else values | {"path": self.path}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> DatasetCache:
-        """A cache from what :meth:`to_dict` gave.
+        """Create a cache from the dict of :meth:`to_dict`.
 
         >>> DatasetCache.from_dict({"session_id": 7, "cache_memory_size": 0, "spill": True})
         DatasetCache(session_id=7, spilling=True)
@@ -170,88 +178,88 @@ class DatasetCache:
         }
         return cls(**{mine: saved[theirs] for theirs, mine in names.items() if saved.get(theirs) is not None})
 
-    # what the engine asks -------------------------------------------------------------------------------
+    # used by the engine ---------------------------------------------------------------------------------
 
     def resolve(self) -> None:
-        """In the user's process, before workers start: know where rows go."""
+        """Start the in-process server if needed; called in the user's process before workers start."""
         if self.session_id is None and self.path is None:
-            self._own = in_process_address(), in_process_session()
+            self._in_process = in_process_address(), in_process_session()
 
     def open(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
-        """The shelf under a key, of so many rows; CacheError or OSError where the cache cannot be used."""
-        found = self._opened(key, rows)
+        """Open the row store under a key with this many rows; CacheError or OSError if the cache cannot be used."""
+        store = self._open_store(key, rows)
         self._keys.add(key)
         self.used = True
-        return found
+        return store
 
-    def _opened(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
+    def _open_store(self, key: str, rows: int | None) -> RowStore | RemoteRowStore:
         limit = self.size << 20 or None
-        capacity = MOST_UNKNOWN if rows is None else rows
+        capacity = MAX_UNKNOWN_ROWS if rows is None else rows
         if self.path is not None:
             return open_disk_store(check_folder(self.path), key, capacity, limit)
-        far = self._far()
-        if far is not None and self.session_id is not None:
+        remote = self._remote_server()
+        if remote is not None and self.session_id is not None:
             session = self.session_id
-            return self._again(
+            return self._retry(
                 lambda anew: RemoteRowStore(
-                    connect_remote(*far, anew=anew), session, key, capacity, limit, self.spilling
+                    connect_remote(*remote, reconnect=anew), session, key, capacity, limit, self.spilling
                 )
             )
-        address, session = self._place()
-        return self._ask(
+        address, session = self._locate()
+        return self._retry_connected(
             address, lambda: connect(address).open_store(session, key, capacity, limit, self.spilling)
         )
 
-    def _far(self) -> tuple[str, int, bytes] | None:
-        """Host, port and key of a server on another machine, where the user named one and has its key."""
+    def _remote_server(self) -> tuple[str, int, bytes] | None:
+        """Host, port and key of a server on another machine, if the user named one and has its key."""
         host, port = host_and_port(self.hostname, self.port)
         path = os.environ.get(KEY_VARIABLE)
         if self.session_id is None or local_host(host) or not path:
             return None
         return host, port, read_key(path)
 
-    def _place(self) -> tuple[str, int]:
+    def _locate(self) -> tuple[str, int]:
         if self.session_id is not None:
             return server_address(self.hostname, self.port), self.session_id
-        if self._own is None:
+        if self._in_process is None:
             self.resolve()
-        assert self._own is not None
-        return self._own
+        assert self._in_process is not None
+        return self._in_process
 
-    def _ask(self, address: str, ask: Any) -> Any:
-        """Ask, and once more over a new connection: the server may have been started anew since the last time."""
+    def _retry_connected(self, address: str, request: Any) -> Any:
+        """Send a request, and retry once over a new connection: the server may have been restarted."""
 
         def once(anew: bool) -> Any:
             if anew:
                 disconnect(address)
-            return ask()
+            return request()
 
-        return self._again(once)
+        return self._retry(once)
 
-    def _again(self, ask: Callable[[bool], Any]) -> Any:
+    def _retry(self, request: Callable[[bool], Any]) -> Any:
         try:
-            return ask(False)
+            return request(False)
         except CacheError as error:
             if error.kind != "gone":
                 raise
         except OSError:
             pass
         try:
-            return ask(True)
+            return request(True)
         except OSError as error:
-            raise CacheError(self._missing(error), "unreachable") from error
+            raise CacheError(self._no_server_message(error), "unreachable") from error
 
-    def _missing(self, error: OSError) -> str:
+    def _no_server_message(self, error: OSError) -> str:
         port = host_and_port(self.hostname, self.port)[1]
         return (
-            f"no cache server answers at port {port} ({error.strerror}): start one ('dataset-cache --start -p {port}') "
-            "and take a session with 'dataset-cache -g', or leave session_id out for a cache of this process"
+            f"no cache server is running at port {port} ({error.strerror}): start one ('dataset-cache --start "
+            f"-p {port}') and generate a session with 'dataset-cache -g', or omit session_id for an in-process cache"
         )
 
-    # what a user asks -----------------------------------------------------------------------------------
+    # used by users --------------------------------------------------------------------------------------
 
     def get_stat(self) -> CacheStat:
-        """Average bytes of a row, rows in memory and rows on disk, of what was kept through this object.
+        """Average bytes per row, rows in memory and rows on disk, of the keys used through this object.
 
         >>> import millrace.dataset as ds
         >>> cache = ds.DatasetCache()
@@ -265,26 +273,30 @@ class DatasetCache:
             folder = Path(self.path)
             rows = 0
             for key in keys:
-                shelf = open_disk_store(folder, key, MOST_UNKNOWN, None)
+                store = open_disk_store(folder, key, MAX_UNKNOWN_ROWS, None)
                 try:
-                    rows += shelf.rows
+                    rows += store.rows
                 finally:
-                    shelf.close()
+                    store.close()
             size = folder_bytes(folder, keys)
             return CacheStat(size // rows if rows else 0, 0, rows)
-        far = self._far()
-        if far is not None:
+        remote = self._remote_server()
+        if remote is not None:
             session = self.session_id or 0
-            said, _ = self._again(
-                lambda anew: connect_remote(*far, anew=anew).ask(do="stat", session=session, keys=keys)
+            reply, _ = self._retry(
+                lambda anew: connect_remote(*remote, reconnect=anew).request(
+                    do="stat", session=session, keys=keys
+                )
             )
-            return _stat(said)
-        address, session = self._place()
-        said = self._ask(address, lambda: connect(address).request(do="stat", session=session, keys=keys))
-        return _stat(said)
+            return _parse_stat(reply)
+        address, session = self._locate()
+        reply = self._retry_connected(
+            address, lambda: connect(address).request(do="stat", session=session, keys=keys)
+        )
+        return _parse_stat(reply)
 
 
-def _stat(said: dict[str, Any]) -> CacheStat:
-    (rows, size), (disk_rows, disk_size) = said["memory"], said["disk"]
+def _parse_stat(reply: dict[str, Any]) -> CacheStat:
+    (rows, size), (disk_rows, disk_size) = reply["memory"], reply["disk"]
     total = rows + disk_rows
     return CacheStat((size + disk_size) // total if total else 0, rows, disk_rows)

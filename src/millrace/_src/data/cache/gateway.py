@@ -1,4 +1,7 @@
-"""The door of a server for other machines: each of their connections is served by a thread that is a local client."""
+"""TCP gateway of a cache server for authenticated clients on other machines.
+
+Each connection is served by a thread that is a local client of the server.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,14 @@ __all__ = ["Gateway", "Limits"]
 log = get_logger(__name__)
 
 ACCEPT_RETRY = 0.1  # seconds
-Answer = tuple[Packet, Any]
+Response = tuple[Packet, Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """How many connections a gateway serves at once, and how long one may take to prove that it knows the key.
+    """Limits of a gateway: concurrent connections, and the time in which a client must prove that it knows the key.
 
-    Connections that have not proved it have slots of their own: they cannot take those of clients.
+    Connections that have not proved it are counted separately: they cannot exhaust the slots of clients.
     """
 
     greeting_seconds: float = GREETING_SECONDS
@@ -48,8 +51,8 @@ class Limits:
 class Greetings:
     """The connections that have not yet proved that they know the key.
 
-    A new one always gets in. Where there are too many, the oldest one is closed: of the same address, or of the address
-    that has the most. A client needs milliseconds for its greeting, so it is not the oldest.
+    A new connection is always accepted. If there are too many, the oldest one is closed: of the same address, or of the
+    address with the most connections. A client needs milliseconds for its handshake, so it is not the oldest.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -70,7 +73,7 @@ class Greetings:
                 self._close_oldest(counts.most_common(1)[0][0])
 
     def remove(self, sock: socket.socket) -> bool:
-        """Whether it was still one of them."""
+        """Remove a connection; whether it was still present."""
         with self._lock:
             return self._open.pop(sock, None) is not None
 
@@ -82,7 +85,7 @@ class Greetings:
 
 
 class Gateway:
-    """Listens on a port of the network and answers who knows the key."""
+    """Listens on a network port and serves clients that know the key."""
 
     def __init__(self, host: str, port: int, key: bytes, address: str, limits: Limits | None = None) -> None:
         self._key, self._address = key, address
@@ -99,7 +102,7 @@ class Gateway:
             try:
                 sock, peer = self._listener.accept()
             except OSError as error:
-                # such as too many open files: those of others end meanwhile
+                # for example too many open files: retry after other connections have ended
                 if not self._closed.wait(ACCEPT_RETRY):
                     log.info("a connection from another machine was not accepted: %s", error)
                 continue
@@ -113,26 +116,26 @@ class Gateway:
     def _serve(self, sock: socket.socket) -> None:
         try:
             with sock:
-                wire = AuthenticatedConnection(
+                connection = AuthenticatedConnection(
                     sock, self._key, serves=True, greeting_seconds=self._limits.greeting_seconds
                 )
                 if self.greetings.remove(sock):
-                    self._serve_client(wire)
+                    self._serve_client(connection)
         except (MillraceError, OSError) as error:
             log.info("a connection from another machine ended: %s", error)
         finally:
             self.greetings.remove(sock)
 
-    def _serve_client(self, wire: AuthenticatedConnection) -> None:
+    def _serve_client(self, connection: AuthenticatedConnection) -> None:
         if not self._clients.acquire(blocking=False):
-            wire.send({"error": f"the cache server has {self._limits.clients} connections already"})
+            connection.send({"error": f"the cache server has {self._limits.clients} connections already"})
             return
         try:
-            # a client may compute for hours between two questions; one whose machine is gone is noticed
-            wire.sock.settimeout(None)
-            wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            # a client may compute for hours between two requests; keepalive detects machines that are gone
+            connection.sock.settimeout(None)
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with contextlib.closing(Connection(self._address)) as server:
-                RemoteClientHandler(wire, server).serve()
+                RemoteClientHandler(connection, server).serve()
         finally:
             self._clients.release()
 
@@ -144,88 +147,88 @@ class Gateway:
 
 
 class RemoteClientHandler:
-    """One connection from another machine."""
+    """Serves one connection from another machine."""
 
-    def __init__(self, wire: AuthenticatedConnection, server: Connection) -> None:
-        self.wire, self.server = wire, server
-        self.shelves: list[SharedRowStore] = []
+    def __init__(self, connection: AuthenticatedConnection, server: Connection) -> None:
+        self.connection, self.server = connection, server
+        self.stores: list[SharedRowStore] = []
 
     def serve(self) -> None:
-        while (got := self.wire.receive()) is not None:
-            packet, payload = got
+        while (message := self.connection.receive()) is not None:
+            packet, payload = message
             try:
-                verb = _VERBS.get(str(packet.get("do")))
-                answer: Answer = ({"error": "there is no such request"}, b"")
-                if verb is not None:
-                    answer = verb(self, packet, payload)
+                handler = _HANDLERS.get(str(packet.get("do")))
+                response: Response = ({"error": "unknown request"}, b"")
+                if handler is not None:
+                    response = handler(self, packet, payload)
             except MillraceError as error:
-                answer = error_response(error), b""
+                response = error_response(error), b""
             except (KeyError, IndexError, TypeError, ValueError) as error:
-                answer = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, b""
-            self.wire.send(*answer)
+                response = {"error": f"invalid request ({type(error).__name__}: {error})"}, b""
+            self.connection.send(*response)
 
-    def _shelf(self, packet: Packet) -> SharedRowStore:
-        return self.shelves[int(packet["shelf"])]
+    def _store(self, packet: Packet) -> SharedRowStore:
+        return self.stores[int(packet["shelf"])]
 
-    def _open(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf = self.server.open_store(
+    def _open(self, packet: Packet, payload: ByteArray) -> Response:
+        store = self.server.open_store(
             int(packet["session"]),
             str(packet["key"]),
             int(packet["rows"]),
             packet["limit"],
             bool(packet["spilling"]),
         )
-        self.shelves.append(shelf)
-        said = {"shelf": len(self.shelves) - 1, "rows": shelf.table.capacity, "cost": shelf.cost}
-        return said | {"total": shelf.table.total}, b""
+        self.stores.append(store)
+        reply = {"shelf": len(self.stores) - 1, "rows": store.table.capacity, "cost": store.cost}
+        return reply | {"total": store.table.total}, b""
 
-    def _find(self, packet: Packet, payload: ByteArray) -> Answer:
-        found = self._shelf(packet).find(payload.view(np.uint64)) != 0
-        return {}, found.astype(np.uint8)
+    def _find(self, packet: Packet, payload: ByteArray) -> Response:
+        flags = self._store(packet).find(payload.view(np.uint64)) != 0
+        return {}, flags.astype(np.uint8)
 
-    def _read(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf, numbers = self._shelf(packet), payload.view(np.uint64)
-        places = shelf.find(numbers)
+    def _read(self, packet: Packet, payload: ByteArray) -> Response:
+        store, numbers = self._store(packet), payload.view(np.uint64)
+        slots = store.find(numbers)
         names = packet.get("columns")
         columns = (
-            None if not places.all() else shelf.read(numbers, places, None if names is None else tuple(names))
+            None if not slots.all() else store.read(numbers, slots, None if names is None else tuple(names))
         )
         if columns is None:
             return {"missing": True}, b""
-        return {}, encode_chunk(Chunk(columns, numbers)).whole()
+        return {}, encode_chunk(Chunk(columns, numbers)).to_bytes()
 
-    def _sequence(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf = self._shelf(packet)
-        chunk = shelf.sequence(int(packet["start"]), int(packet["most"]))
-        said = {"total": shelf.table.total}
-        return (said | {"missing": True}, b"") if chunk is None else (said, encode_chunk(chunk).whole())
+    def _sequence(self, packet: Packet, payload: ByteArray) -> Response:
+        store = self._store(packet)
+        chunk = store.sequence(int(packet["start"]), int(packet["most"]))
+        reply = {"total": store.table.total}
+        return (reply | {"missing": True}, b"") if chunk is None else (reply, encode_chunk(chunk).to_bytes())
 
-    def _put(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf, rows = self._shelf(packet), int(packet["rows"])
+    def _put(self, packet: Packet, payload: ByteArray) -> Response:
+        store, rows = self._store(packet), int(packet["rows"])
         numbers: Numbers = payload[: 8 * rows].view(np.uint64)
         chunk, _ = decode_chunk(payload[8 * rows :])
-        stored = shelf.put(chunk, numbers) if len(chunk) == rows else 0
-        return {"stored": stored, "refused": shelf.refused}, b""
+        stored = store.put(chunk, numbers) if len(chunk) == rows else 0
+        return {"stored": stored, "refused": store.refused}, b""
 
-    def _total(self, packet: Packet, payload: ByteArray) -> Answer:
-        shelf = self._shelf(packet)
-        shelf.table.total = int(packet["rows"])
+    def _total(self, packet: Packet, payload: ByteArray) -> Response:
+        store = self._store(packet)
+        store.table.total = int(packet["rows"])
         return {}, b""
 
-    def _note(self, packet: Packet, payload: ByteArray) -> Answer:
-        self._shelf(packet).note(**{name: float(packet.get(name, 0)) for name in ("hits", "made", "seconds")})
+    def _note(self, packet: Packet, payload: ByteArray) -> Response:
+        self._store(packet).note(**{name: float(packet.get(name, 0)) for name in ("hits", "made", "seconds")})
         return {}, b""
 
-    def _close(self, packet: Packet, payload: ByteArray) -> Answer:
-        self._shelf(packet).close()
+    def _close(self, packet: Packet, payload: ByteArray) -> Response:
+        self._store(packet).close()
         return {}, b""
 
-    def _stat(self, packet: Packet, payload: ByteArray) -> Answer:
+    def _stat(self, packet: Packet, payload: ByteArray) -> Response:
         keys = [str(key) for key in packet["keys"]]
         return self.server.request(do="stat", session=int(packet["session"]), keys=keys), b""
 
 
-_VERBS: dict[str, Callable[[RemoteClientHandler, Packet, ByteArray], Answer]] = {
+_HANDLERS: dict[str, Callable[[RemoteClientHandler, Packet, ByteArray], Response]] = {
     "open": RemoteClientHandler._open,
     "find": RemoteClientHandler._find,
     "read": RemoteClientHandler._read,

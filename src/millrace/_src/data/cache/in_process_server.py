@@ -1,7 +1,7 @@
-"""The cache of a process that asked no server: the same server, in a thread of this process.
+"""Cache server in a thread of the current process, used when no external server is configured.
 
-Its worker processes find it under a name of the kernel's, which stands in no folder and is gone with the process. Only
-processes of the same user are let in.
+Its worker processes connect to an abstract socket name, which has no file and disappears with the process. Only
+processes of the same user are accepted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .session_manager import SessionManager
 
 __all__ = ["stop_in_process_server", "in_process_address", "in_process_session"]
 
-# Of the memory that this process may use, so much is for rows that it keeps for itself.
+# Share of the memory available to this process that its cached rows may use.
 SHARE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class _Own:
-    """The server of this process, and the thread in which it answers."""
+class _InProcessServer:
+    """The server of this process and its thread."""
 
     address: str
     session: int
@@ -37,53 +37,53 @@ class _Own:
 
 
 _lock = threading.RLock()
-_own: _Own | None = None
+_current: _InProcessServer | None = None
 
 
 def in_process_address() -> str:
-    """Where this process's own cache answers; it is started by the first who asks."""
-    return _started().address
+    """The address of this process's server, which is started on first use."""
+    return _get_server().address
 
 
 def in_process_session() -> int:
-    """The session of this process's own cache."""
-    return _started().session
+    """The session of this process's server."""
+    return _get_server().session
 
 
 def stop_in_process_server() -> None:
-    """Give up this process's own cache, with all that it holds; the next use starts another."""
-    global _own
+    """Stop this process's server and drop its rows; the next use starts a new one."""
+    global _current
     with _lock:
-        own, _own = _own, None
-    if own is not None:
-        disconnect(own.address)
-        own.server.stop()
-        own.thread.join()
+        current, _current = _current, None
+    if current is not None:
+        disconnect(current.address)
+        current.server.stop()
+        current.thread.join()
 
 
-def _started() -> _Own:
-    global _own
+def _get_server() -> _InProcessServer:
+    global _current
     with _lock:
-        if _own is None:
+        if _current is None:
             address = f"@millrace-cache-{os.getpid()}-{secrets.token_hex(8)}"
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             listener.bind("\0" + address[1:])
             listener.listen(128)
-            rooms = SessionManager(int(memory_limit() * SHARE), spill_folder())
-            server = CacheServer(listener, rooms)
+            sessions = SessionManager(int(memory_limit() * SHARE), spill_folder())
+            server = CacheServer(listener, sessions)
             thread = threading.Thread(target=server.serve, name="millrace-cache", daemon=True)
-            _own = _Own(address, rooms.generate(), server, thread)
+            _current = _InProcessServer(address, sessions.generate(), server, thread)
             thread.start()
-        return _own
+        return _current
 
 
 def _after_fork() -> None:
-    """A forked child has the memory and no thread that answers: it lets go, and starts its own when it is asked."""
-    global _own, _lock
-    own, _own, _lock = _own, None, threading.RLock()
-    if own is not None:
+    """A forked child has the memory but not the server thread: it drops the server and starts its own when needed."""
+    global _current, _lock
+    current, _current, _lock = _current, None, threading.RLock()
+    if current is not None:
         with contextlib.suppress(Exception):
-            own.server.abandon()
+            current.server.abandon()
 
 
 os.register_at_fork(after_in_child=_after_fork)

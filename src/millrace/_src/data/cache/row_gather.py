@@ -1,7 +1,8 @@
-"""Rows of several blocks brought together, in the order in which they were asked for, in memory of their own.
+"""Gather rows from several row groups into contiguous columns in request order, optionally into preallocated batch
+memory.
 
-A row is copied once, out of the block. Whoever asks may say where large rows go: into the batch that they will be part
-of, so that nothing is left to stack.
+A row is copied once, out of its row group. The caller may provide the destination of large rows: the batch that they
+will be part of, so that they need not be stacked.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from millrace._src.core.values.columns import StringColumn, VariableLengthColumn
 
 __all__ = ["Into", "RowSelection", "gather_columns", "writable_column"]
 
-# For the i-th row that was asked for, of a column, shape and type: the memory it is copied to, or None for any.
+# (column, index of the requested row, shape, dtype) -> the memory that the row is copied to, or None to allocate it
 Into = Callable[[str, int, tuple[int, ...], "np.dtype[Any]"], "npt.NDArray[Any] | None"]
 
 
 class RowSelection(NamedTuple):
-    """Rows of one block: their places among those asked for, the block's chunk, and which of its rows they are."""
+    """Rows of one row group: their positions in the request, the row group's chunk, and their positions in it."""
 
     at: npt.NDArray[np.int64]
     chunk: Chunk
@@ -31,86 +32,86 @@ class RowSelection(NamedTuple):
 
 
 def writable_column(column: Column, name: str = "", into: Into | None = None) -> Column:
-    """A column in memory that the next op may write to."""
+    """The column in memory that the next op may write to."""
     if isinstance(column, StringColumn):
-        return column  # strings: nobody writes to them
+        return column  # strings are never written to
     if isinstance(column, VariableLengthColumn):
         return column.copy()
-    if isinstance(column, np.ndarray) and not (into and _large(column)):
+    if isinstance(column, np.ndarray) and not (into and _has_large_rows(column)):
         return column.copy()
-    return [_moved(column[i], name, i, into) for i in range(len(column))]
+    return [_copy_value(column[i], name, i, into) for i in range(len(column))]
 
 
 def gather_columns(
     parts: Sequence[RowSelection], names: Iterable[str], count: int, into: Into | None = None
 ) -> dict[str, Column]:
-    """The columns of these rows. Those of one block alone come in the order of their part."""
-    return {name: _column(parts, name, count, into) for name in names}
+    """The columns of these rows. With a single row group, rows are in the order of that selection."""
+    return {name: _gather_column(parts, name, count, into) for name in names}
 
 
-def _column(parts: Sequence[RowSelection], name: str, count: int, into: Into | None) -> Column:
+def _gather_column(parts: Sequence[RowSelection], name: str, count: int, into: Into | None) -> Column:
     columns = [part.chunk.columns[name] for part in parts]
     if any(isinstance(column, VariableLengthColumn) for column in columns):
-        return _joined(parts, name, count)
+        return _gather_variable_length(parts, name, count)
     first = columns[0]
-    dense = isinstance(first, np.ndarray) and all(_alike(first, column) for column in columns)
-    if dense and not (into and _large(first)):
-        return _dense(parts, name, count)
+    dense = isinstance(first, np.ndarray) and all(_same_row_type(first, column) for column in columns)
+    if dense and not (into and _has_large_rows(first)):
+        return _gather_dense(parts, name, count)
     values: list[Any] = [None] * count
     for part, column in zip(parts, columns, strict=True):
         for i, row in zip(part.at.tolist(), part.rows.tolist(), strict=True):
-            values[i] = _moved(column_value(column, row), name, i, into)
+            values[i] = _copy_value(column_value(column, row), name, i, into)
     return values
 
 
-def _moved(value: Any, name: str, i: int, into: Into | None) -> Any:
+def _copy_value(value: Any, name: str, i: int, into: Into | None) -> Any:
     if not isinstance(value, np.ndarray):
         return value
-    place = into(name, i, value.shape, value.dtype) if into is not None else None
-    if place is None:
+    target = into(name, i, value.shape, value.dtype) if into is not None else None
+    if target is None:
         return value.copy()
-    place[...] = value
-    return place
+    target[...] = value
+    return target
 
 
-def _large(column: Any) -> bool:
+def _has_large_rows(column: Any) -> bool:
     return len(column) > 0 and column.nbytes >= LEAST_BYTES * len(column)
 
 
-def _alike(model: Any, column: Column) -> bool:
+def _same_row_type(model: Any, column: Column) -> bool:
     return (
         isinstance(column, np.ndarray) and column.dtype == model.dtype and column.shape[1:] == model.shape[1:]
     )
 
 
-def _dense(parts: Sequence[RowSelection], name: str, count: int) -> npt.NDArray[Any]:
+def _gather_dense(parts: Sequence[RowSelection], name: str, count: int) -> npt.NDArray[Any]:
     if len(parts) == 1:
         column: Any = parts[0].chunk.columns[name]
-        run = _run(parts[0].rows)
+        run = _as_slice(parts[0].rows)
         whole: npt.NDArray[Any] = column[parts[0].rows] if run is None else column[run].copy()
         return whole
     model: Any = parts[0].chunk.columns[name]
-    made: npt.NDArray[Any] = np.empty((count, *model.shape[1:]), model.dtype)
+    out: npt.NDArray[Any] = np.empty((count, *model.shape[1:]), model.dtype)
     for part in parts:
         column = part.chunk.columns[name]
         if len(part.at) == 1:
-            made[part.at[0]] = column[part.rows[0]]
+            out[part.at[0]] = column[part.rows[0]]
         else:
-            made[part.at] = column[part.rows]
-    return made
+            out[part.at] = column[part.rows]
+    return out
 
 
-def _run(rows: npt.NDArray[np.int64]) -> slice | None:
-    """The slice that these rows are, where they follow each other."""
+def _as_slice(rows: npt.NDArray[np.int64]) -> slice | None:
+    """The rows as a slice if they are consecutive, otherwise None."""
     first, count = int(rows[0]), len(rows)
     if int(rows[-1]) - first != count - 1 or (np.diff(rows) != 1).any():
         return None
     return slice(first, first + count)
 
 
-def _joined(parts: Sequence[RowSelection], name: str, count: int) -> Column:
-    """Runs of text or numbers, which are joined as a whole."""
-    if len(parts) == 1 and (run := _run(parts[0].rows)) is not None:
+def _gather_variable_length(parts: Sequence[RowSelection], name: str, count: int) -> Column:
+    """Gather variable-length columns, which are joined as a whole."""
+    if len(parts) == 1 and (run := _as_slice(parts[0].rows)) is not None:
         return writable_column(parts[0].chunk.columns[name][run])
     chunks = [Chunk({name: p.chunk.columns[name]}, p.chunk.ids, p.chunk.origin).take(p.rows) for p in parts]
     joined = Chunk.concat(chunks)

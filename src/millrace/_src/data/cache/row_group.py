@@ -1,8 +1,8 @@
-"""A block: some rows of one shelf, packed as the transport packs them, under a head that proves them.
+"""Row group: a checksummed, packed block of rows, the unit in which a cache stores and maps data.
 
-Layout: the head (magic, rows, length, checksum, tag of the shelf), the number of each row, then the packed chunk. A
-block begins on a 64-byte border, and so does the chunk in it. Whoever reads a row compares its number with the one it
-asked for: a place that was mistaken for another gives no row.
+Layout: the header (magic, rows, length, checksum, tag of the row store), the number of each row, then the encoded
+chunk. A row group starts on a 64-byte boundary, and so does the chunk in it. A reader compares the stored row number
+with the requested one, so a wrong slot never returns a wrong row.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CHECKED = 1
 
 
 class Head(NamedTuple):
-    """What stands at the beginning of a block."""
+    """The header of a row group."""
 
     rows: int
     length: int
@@ -54,19 +54,19 @@ class Head(NamedTuple):
 
     @property
     def body(self) -> int:
-        """Where the packed chunk begins."""
+        """Offset of the encoded chunk."""
         return _aligned(HEAD_BYTES + 8 * self.rows)
 
 
 class CachedRowGroup(NamedTuple):
-    """A block that was opened: the number of each row, and the rows as views of it."""
+    """A decoded row group: the number of each row, and the rows as views."""
 
     numbers: Numbers
     chunk: Chunk
 
 
 def tag_of(key: str) -> int:
-    """A few bytes that tell the blocks of one shelf from those of another."""
+    """An integer that distinguishes the row groups of one row store from those of another."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little")
 
 
@@ -75,9 +75,10 @@ def _aligned(size: int) -> int:
 
 
 def encode_row_group(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
-    """The pieces of a block behind its head, to be written one after the other, and the length of the whole block.
+    """Encode a row group. Returns its pieces after the header, to be written consecutively, and the length of the row
+    group.
 
-    A column of Python objects raises DataError: nothing is kept as a pickle.
+    A column of Python objects raises DataError: nothing is stored as a pickle.
     """
     packed = encode_chunk(
         chunk.with_columns({name: _whole(column) for name, column in chunk.columns.items()})
@@ -93,18 +94,18 @@ def encode_row_group(chunk: Chunk, numbers: Numbers) -> tuple[list[Any], int]:
 
 
 def not_cacheable_message(error: DataError) -> str:
-    """Why a chunk that :func:`encode_row_group` refused is not kept."""
-    return f"column {error.context.get('column')!r} holds Python objects, and only arrays and text are kept"
+    """Why a chunk that :func:`encode_row_group` rejected is not cached."""
+    return f"column {error.context.get('column')!r} holds Python objects; only arrays and text can be cached"
 
 
 def head_of(pieces: Sequence[Any], rows: int, length: int, tag: int, *, checked: bool) -> bytes:
-    """The head of a block of these pieces: with their checksum where they go to a disk."""
+    """The header of a row group, with a checksum of the pieces if they are written to a disk."""
     checksum = _checksum(pieces) if checked else 0
     return _HEAD.pack(MAGIC, rows, length, checksum, CHECKED if checked else 0, tag)
 
 
 def _whole(column: Column) -> Column:
-    """Rows that lie side by side in their batch as one array, which is opened for less than a list."""
+    """A list of rows that are contiguous in their batch as one array, which is decoded faster than a list."""
     whole = contiguous_view(column) if isinstance(column, list) and column else None
     return column if whole is None else whole
 
@@ -117,15 +118,17 @@ def _checksum(pieces: Sequence[Any]) -> int:
 
 
 def head_at(data: ByteArray, offset: int) -> Head:
-    """The head of a block; FormatError where none begins there, or it would end outside."""
+    """Read the header of a row group; FormatError if none starts there, or if it would end outside."""
     if offset < 0 or offset + HEAD_BYTES > data.size:
-        raise FormatError(f"no block begins at byte {offset} of {data.size}")
+        raise FormatError(f"no row group starts at byte {offset} of {data.size}")
     magic, rows, length, checksum, flags, tag = _HEAD.unpack_from(data.data, offset)
     if magic != MAGIC:
-        raise FormatError(f"no block begins at byte {offset}")
+        raise FormatError(f"no row group starts at byte {offset}")
     head = Head(rows, length, checksum, flags, tag)
     if not rows or length % ALIGN or head.body > length or offset + length > data.size:
-        raise FormatError(f"the block at byte {offset} says that it has {rows} rows in {length} bytes")
+        raise FormatError(
+            f"the row group at byte {offset} has an invalid header: {rows} rows in {length} bytes"
+        )
     return head
 
 
@@ -135,15 +138,15 @@ def numbers_at(data: ByteArray, offset: int, head: Head) -> Numbers:
 
 
 def open_row_group(data: ByteArray, offset: int, tag: int, *, check: bool = True) -> CachedRowGroup:
-    """The rows of a block as views; FormatError where it is not whole or belongs to another shelf."""
+    """Decode a row group as views; FormatError if it is incomplete or belongs to another row store."""
     head = head_at(data, offset)
     if head.tag != tag:
-        raise FormatError(f"the block at byte {offset} belongs to other rows")
+        raise FormatError(f"the row group at byte {offset} belongs to another row store")
     if check and head.flags & CHECKED:
         body = data[offset + HEAD_BYTES : offset + head.length]
         if zlib_ng.crc32(body) != head.checksum:
-            raise FormatError(f"the block at byte {offset} is damaged: its checksum does not fit")
+            raise FormatError(f"the row group at byte {offset} is damaged: its checksum does not match")
     chunk, _ = decode_chunk(data[offset + head.body : offset + head.length])
     if len(chunk) != head.rows:
-        raise FormatError(f"the block at byte {offset} has {len(chunk)} rows where its head says {head.rows}")
+        raise FormatError(f"the row group at byte {offset} has {len(chunk)} rows, expected {head.rows}")
     return CachedRowGroup(numbers_at(data, offset, head).copy(), chunk)

@@ -1,8 +1,8 @@
-"""The server: one thread that answers small questions. Rows never pass through it.
+"""Single-threaded cache server: hands out shared-memory descriptors and leases to clients; rows never pass through it.
 
-Clients map the tables and slabs that it hands out, and read and write there by themselves. What it answers is counted
-in microseconds: which shelf, which slab, whose turn it is to write. A client's connection is its lease: when it ends,
-however the client ended, what it held is given back.
+Clients map the tables and blocks and read and write them directly. Requests take microseconds: which row store, which
+block, and which client may write to it. A client's connection is its lease: when the connection ends, whatever the
+reason, everything it held is released.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .protocol import (
     error_response,
     peer_credentials,
     receive,
-    refusal,
     send,
     start_time,
+    version_mismatch_message,
 )
 from .session_manager import SessionManager, StoreRecord
 
@@ -37,26 +37,26 @@ __all__ = ["CacheServer"]
 
 log = get_logger(__name__)
 
-MOST_CLIENTS = 4096
-MOST_KEY = 200
-MOST_ROWS = 1 << 36
-# So often the server looks whether clients whose connection a child process keeps open are still there.
+MAX_CLIENTS = 4096
+MAX_KEY_CHARS = 200
+MAX_ROWS = 1 << 36
+# Interval at which the server checks for clients that have died while a child process keeps their connection open.
 SWEEP_SECONDS = 5.0
 
-# a reply, and a descriptor to go with it
+# a response, and a descriptor that is sent with it
 Reply = tuple[Packet, int | None]
 
 
 @dataclasses.dataclass
 class ClientConnection:
-    """One connection: who is at its other end, and the shelves it has open."""
+    """One connection: the client process, and its open row stores."""
 
     number: int
     sock: socket.socket
     pid: int
     started: int | None
     greeted: bool = False
-    shelves: dict[int, StoreRecord] = dataclasses.field(default_factory=dict)
+    stores: dict[int, StoreRecord] = dataclasses.field(default_factory=dict)
 
     @property
     def alive(self) -> bool:
@@ -64,12 +64,12 @@ class ClientConnection:
 
 
 class CacheServer:
-    """Answers on a listening socket until it is told to stop."""
+    """Serves requests on a listening socket until it is stopped."""
 
     def __init__(
-        self, listener: socket.socket, rooms: SessionManager, about: dict[str, Any] | None = None
+        self, listener: socket.socket, sessions: SessionManager, about: dict[str, Any] | None = None
     ) -> None:
-        self.rooms, self.about = rooms, dict(about or {})
+        self.session_manager, self.about = sessions, dict(about or {})
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         self._wake, self._woken = socket.socketpair()
@@ -96,7 +96,7 @@ class CacheServer:
                     if key.fileobj is self._listener:
                         self._accept()
                     elif isinstance(key.data, ClientConnection):
-                        self._answer(key.data)
+                        self._handle_request(key.data)
                 if time.monotonic() - self._swept > SWEEP_SECONDS:
                     self._sweep()
         finally:
@@ -108,16 +108,16 @@ class CacheServer:
         for sock in (self._listener, self._wake, self._woken, self._spare):
             sock.close()
         self._selector.close()
-        self.rooms.close()
+        self.session_manager.close()
 
     def abandon(self) -> None:
-        """In a forked copy: close what was inherited, and answer nobody."""
+        """In a forked child: close the inherited descriptors."""
         for sock in (self._listener, self._wake, self._woken, self._spare):
             sock.close()
         for client in self._clients.values():
             client.sock.close()
-        os.close(self._selector.fileno())  # not close(): what it watches is watched in the parent too
-        self.rooms.close()
+        os.close(self._selector.fileno())  # not close(): the parent still uses the registrations
+        self.session_manager.close()
 
     # connections ------------------------------------------------------------------------------------
 
@@ -126,10 +126,10 @@ class CacheServer:
             sock, _ = self._listener.accept()
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE):
-                self._turn_away()
+                self._reject_connection()
             return
         pid, uid = peer_credentials(sock)
-        if uid != os.getuid() or len(self._clients) >= MOST_CLIENTS:
+        if uid != os.getuid() or len(self._clients) >= MAX_CLIENTS:
             with contextlib.suppress(OSError):
                 why = "this server belongs to another user" if uid != os.getuid() else "too many connections"
                 send(sock, {"error": why})
@@ -140,8 +140,8 @@ class CacheServer:
         self._clients[client.number] = client
         self._selector.register(sock, selectors.EVENT_READ, client)
 
-    def _turn_away(self) -> None:
-        """No descriptor is left for one more client: the spare one serves to hang up on it."""
+    def _reject_connection(self) -> None:
+        """Reject a connection when the process is out of descriptors: the spare one is used to accept and close it."""
         self._spare.close()
         with contextlib.suppress(OSError):
             self._listener.accept()[0].close()
@@ -153,25 +153,23 @@ class CacheServer:
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(client.sock)
         client.sock.close()
-        self.rooms.leave(client.number)
+        self.session_manager.leave(client.number)
 
     def _sweep(self) -> None:
-        """A process that died may have left its connection to a child; its leases end all the same."""
+        """End the leases of processes that died, even if a child process keeps their connection open."""
         self._swept = time.monotonic()
         for client in list(self._clients.values()):
             if not client.alive:
                 self._hang_up(client)
 
-    def _answer(self, client: ClientConnection) -> None:
+    def _handle_request(self, client: ClientConnection) -> None:
         fd = None
         try:
             try:
                 packet, fd = receive(client.sock)
             except BlockingIOError:
                 return
-            except (
-                OSError
-            ):  # whether a question was lost is not known: an answer would be taken for that to another
+            except OSError:  # a request may be lost: a response could be mistaken for that to another request
                 self._hang_up(client)
                 return
             if packet is None:
@@ -182,8 +180,8 @@ class CacheServer:
             reply, out = error_response(error), None
         except OSError as error:
             reply, out = {"error": f"the server cannot do that: {error.strerror}", "full": True}, None
-        except Exception as error:  # whatever one client asks for, the others are served
-            reply, out = {"error": f"a request cannot be understood ({type(error).__name__}: {error})"}, None
+        except Exception as error:  # an invalid request must not affect other clients
+            reply, out = {"error": f"invalid request ({type(error).__name__}: {error})"}, None
         finally:
             if fd is not None:
                 os.close(fd)
@@ -191,7 +189,10 @@ class CacheServer:
             return
         try:
             send(client.sock, reply, out)
-        except (OSError, MillraceError):  # it is gone, does not read its answers, or asked for more than fits
+        except (
+            OSError,
+            MillraceError,
+        ):  # it is gone, does not read responses, or requested more than fits into a packet
             self._hang_up(client)
             return
         if reply.get("bye"):
@@ -203,15 +204,20 @@ class CacheServer:
         verb = packet.get("do")
         if not client.greeted:
             return self._hello(client, packet)
-        answer = _VERBS.get(verb) if isinstance(verb, str) else None
-        if answer is None:
+        handler = _HANDLERS.get(verb) if isinstance(verb, str) else None
+        if handler is None:
             raise CacheError(f"a server of version {VERSION} does not know the request {verb!r}")
-        return answer(self, client, packet)
+        return handler(self, client, packet)
 
     def _hello(self, client: ClientConnection, packet: Packet) -> Reply:
         theirs = packet.get("version")
         if packet.get("do") != "hello" or theirs != VERSION:
-            return {"error": refusal(theirs), "kind": "version", "version": VERSION, "bye": True}, None
+            return {
+                "error": version_mismatch_message(theirs),
+                "kind": "version",
+                "version": VERSION,
+                "bye": True,
+            }, None
         if packet.get("boot") not in ("", boot_id()):
             return {
                 "error": "the client runs on another machine; a cache serves one machine",
@@ -222,130 +228,132 @@ class CacheServer:
 
     def _open(self, client: ClientConnection, packet: Packet) -> Reply:
         key, rows, limit = packet["key"], packet["rows"], packet["limit"]
-        if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY:
-            raise CacheError("a key must be a short text")
-        if not isinstance(rows, int) or not 0 <= rows <= MOST_ROWS:
-            raise CacheError(f"a shelf of {rows} rows is too large")
+        if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARS:
+            raise CacheError("a key must be a short string")
+        if not isinstance(rows, int) or not 0 <= rows <= MAX_ROWS:
+            raise CacheError(f"a row store of {rows} rows is too large")
         if limit is not None and (not isinstance(limit, int) or limit < 0):
-            raise CacheError(f"a limit of {limit} bytes is none")
-        shelf = self.rooms.open(packet["session"], key, rows, limit, bool(packet["spilling"]), client.number)
-        number = next((n for n, held in client.shelves.items() if held is shelf), len(client.shelves))
-        client.shelves[number] = shelf
-        cost = shelf.seconds / shelf.made if shelf.made else None
-        return {"shelf": number, "rows": shelf.capacity, "cost": cost}, shelf.table
+            raise CacheError(f"{limit} is not a valid limit in bytes")
+        store = self.session_manager.open(
+            packet["session"], key, rows, limit, bool(packet["spilling"]), client.number
+        )
+        number = next((n for n, held in client.stores.items() if held is store), len(client.stores))
+        client.stores[number] = store
+        cost = store.seconds / store.rows_computed if store.rows_computed else None
+        return {"shelf": number, "rows": store.capacity, "cost": cost}, store.table
 
-    def _held(self, client: ClientConnection, packet: Packet) -> StoreRecord:
-        shelf = client.shelves.get(packet["shelf"])
-        session = None if shelf is None else self.rooms.sessions.get(shelf.session)
-        if shelf is None or session is None or session.shelves.get(shelf.key) is not shelf:
+    def _get_store(self, client: ClientConnection, packet: Packet) -> StoreRecord:
+        store = client.stores.get(packet["shelf"])
+        session = None if store is None else self.session_manager.sessions.get(store.session)
+        if store is None or session is None or session.stores.get(store.key) is not store:
             raise CacheError("the session was destroyed")
-        return shelf
+        return store
 
     def _lease(self, client: ClientConnection, packet: Packet) -> Reply:
-        shelf, need = self._held(client, packet), packet["need"]
+        store, need = self._get_store(client, packet), packet["need"]
         if not isinstance(need, int) or need <= 0:
-            raise CacheError(f"a block of {need} bytes is none")
+            raise CacheError(f"{need} is not a valid number of bytes")
         done = packet.get("done")
         if (
             isinstance(done, int)
-            and 0 <= done < len(shelf.slabs)
-            and shelf.slabs[done].writer == client.number
+            and 0 <= done < len(store.blocks)
+            and store.blocks[done].writer == client.number
         ):
-            shelf.slabs[done].writer = None
-            if shelf.slabs[done].size - shelf.slabs[done].progress[0] >= need:
-                raise CacheError(f"slab {done} has room for {need} bytes")
-        slab = self.rooms.lease_block(shelf, need, client.number)
-        return {"slab": shelf.slabs.index(slab), "size": slab.size, "kind": slab.kind}, slab.fd
+            store.blocks[done].writer = None
+            if store.blocks[done].size - store.blocks[done].progress[0] >= need:
+                raise CacheError(f"block {done} still has space for {need} bytes")
+        block = self.session_manager.lease_block(store, need, client.number)
+        return {"slab": store.blocks.index(block), "size": block.size, "kind": block.block_type}, block.fd
 
-    def _slab(self, client: ClientConnection, packet: Packet) -> Reply:
-        shelf, number = self._held(client, packet), packet["slab"]
-        if not isinstance(number, int) or not 0 <= number < len(shelf.slabs):
-            raise CacheError(f"there is no slab {number}", "slab")
-        slab = shelf.slabs[number]
-        return {"size": slab.size, "kind": slab.kind}, slab.fd
+    def _block(self, client: ClientConnection, packet: Packet) -> Reply:
+        store, number = self._get_store(client, packet), packet["slab"]
+        if not isinstance(number, int) or not 0 <= number < len(store.blocks):
+            raise CacheError(f"there is no block {number}", "slab")
+        block = store.blocks[number]
+        return {"size": block.size, "kind": block.block_type}, block.fd
 
     def _note(self, client: ClientConnection, packet: Packet) -> Reply:
-        shelf = client.shelves.get(packet["shelf"])
-        if shelf is not None:
-            shelf.hits += int(packet.get("hits", 0))
-            shelf.made += int(packet.get("made", 0))
-            shelf.seconds += float(packet.get("seconds", 0.0))
-            shelf.used = time.monotonic()
+        store = client.stores.get(packet["shelf"])
+        if store is not None:
+            store.hits += int(packet.get("hits", 0))
+            store.rows_computed += int(packet.get("made", 0))
+            store.seconds += float(packet.get("seconds", 0.0))
+            store.used = time.monotonic()
         return {"silent": True}, None
 
     def _close(self, client: ClientConnection, packet: Packet) -> Reply:
-        """The client reads this shelf no more, and goes on writing to none of its slabs."""
-        shelf = client.shelves.get(packet["shelf"])
-        if shelf is not None:
-            shelf.clients.discard(client.number)
-            for slab in shelf.slabs:
-                if slab.writer == client.number:
-                    slab.writer = None
+        """Close a row store of a client, and release its write leases."""
+        store = client.stores.get(packet["shelf"])
+        if store is not None:
+            store.clients.discard(client.number)
+            for block in store.blocks:
+                if block.writer == client.number:
+                    block.writer = None
         return {"silent": True}, None
 
     def _stat(self, client: ClientConnection, packet: Packet) -> Reply:
-        """Rows and bytes of the shelves of a session under these keys."""
-        shelves = self.rooms.session(packet["session"]).shelves
-        found = [shelves[key] for key in packet["keys"] if key in shelves]
+        """Rows and bytes of the row stores of a session under these keys."""
+        session_stores = self.session_manager.session(packet["session"]).stores
+        stores = [session_stores[key] for key in packet["keys"] if key in session_stores]
         sums = {"memory": [0, 0], "disk": [0, 0]}
-        for shelf in found:
-            for kind, (rows, size) in shelf.counts().items():
-                sums[kind][0] += rows
-                sums[kind][1] += size
-        return {**sums, "hits": sum(shelf.hits for shelf in found)}, None
+        for store in stores:
+            for block_type, (rows, size) in store.counts().items():
+                sums[block_type][0] += rows
+                sums[block_type][1] += size
+        return {**sums, "hits": sum(store.hits for store in stores)}, None
 
     # administration ---------------------------------------------------------------------------------
 
     def _generate(self, client: ClientConnection, packet: Packet) -> Reply:
-        return {"session": self.rooms.generate()}, None
+        return {"session": self.session_manager.generate()}, None
 
     def _destroy(self, client: ClientConnection, packet: Packet) -> Reply:
-        self.rooms.destroy(packet["session"])
+        self.session_manager.destroy(packet["session"])
         return {}, None
 
     def _sessions(self, client: ClientConnection, packet: Packet) -> Reply:
-        """Some sessions with their shelves; ``after`` asks for those that did not fit."""
-        numbers = [n for n in self.rooms.sessions if n > packet.get("after", -1)]
+        """Sessions with their row stores, as many as fit into one packet; ``after`` continues the listing."""
+        numbers = [n for n in self.session_manager.sessions if n > packet.get("after", -1)]
         listed: list[Any] = []
-        room = 100  # shelves that fit into one packet with certainty
+        capacity = 100  # row stores that always fit into one packet
         for number in sorted(numbers):
-            shelves = list(self.rooms.sessions[number].shelves.values())
-            if listed and room < len(shelves) + 1:
+            stores = list(self.session_manager.sessions[number].stores.values())
+            if listed and capacity < len(stores) + 1:
                 break
-            room -= len(shelves) + 1
-            listed.append([number, [_shown(shelf) for shelf in shelves[:100]]])
+            capacity -= len(stores) + 1
+            listed.append([number, [_store_summary(store) for store in stores[:100]]])
         return {"sessions": listed, "more": len(listed) < len(numbers)}, None
 
     def _info(self, client: ClientConnection, packet: Packet) -> Reply:
-        rooms = self.rooms
-        said = {
+        sessions = self.session_manager
+        info = {
             **self.about,
             "pid": os.getpid(),
             "version": VERSION,
-            "memory": rooms.memory,
-            "memory_used": rooms.memory_used,
-            "disk_used": rooms.disk_used,
-            "spill": rooms.spill,
+            "memory": sessions.memory,
+            "memory_used": sessions.memory_used,
+            "disk_used": sessions.disk_used,
+            "spill": sessions.spill,
             "started": self._began,
-            "sessions": len(rooms.sessions),
+            "sessions": len(sessions.sessions),
             "clients": len(self._clients) - 1,
         }
-        return said, None
+        return info, None
 
     def _stop(self, client: ClientConnection, packet: Packet) -> Reply:
         self._stopping = True
         return {"bye": True}, None
 
 
-def _shown(shelf: StoreRecord) -> list[Any]:
-    counts = shelf.counts()
-    return [shelf.key[:32], *counts["memory"], *counts["disk"], shelf.hits, len(shelf.clients)]
+def _store_summary(store: StoreRecord) -> list[Any]:
+    counts = store.counts()
+    return [store.key[:32], *counts["memory"], *counts["disk"], store.hits, len(store.clients)]
 
 
-_VERBS: dict[str, Callable[[CacheServer, ClientConnection, Packet], Reply]] = {
+_HANDLERS: dict[str, Callable[[CacheServer, ClientConnection, Packet], Reply]] = {
     "open": CacheServer._open,
     "lease": CacheServer._lease,
-    "slab": CacheServer._slab,
+    "slab": CacheServer._block,
     "note": CacheServer._note,
     "close": CacheServer._close,
     "stat": CacheServer._stat,

@@ -1,4 +1,4 @@
-"""Starting, stopping and asking servers: what the commands call."""
+"""Start, stop and query cache servers; the functions behind the `millrace cache` commands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .authenticated_connection import read_key
 from .client import Connection
 from .dataset_cache import DEFAULT_HOST, DEFAULT_PORT, local_host, server_address
 from .protocol import boot_id, start_time
-from .server_paths import ServerLock, ServerPaths, server_paths, stale_parts
+from .server_paths import ServerLock, ServerPaths, find_stale_files, server_paths
 
 __all__ = [
     "NO_SERVER",
@@ -35,11 +35,11 @@ __all__ = [
     "stop",
 ]
 
-# Kinds of errors that say: there is none. One that just dies may still have taken the call.
+# Error types that mean that no server is running. A server that just dies may still have accepted the connection.
 NO_SERVER = ("unreachable", "gone")
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-# Whoever sits at a terminal waits no longer for an answer.
+# Response timeout in seconds for interactive commands.
 PATIENCE = 5.0
 
 
@@ -96,33 +96,33 @@ def start(
     log_level: int = 1,
     key_file: str | None = None,
 ) -> ServerInfo:
-    """Start a server in the background and wait until it answers. What a dead one left at this port is removed.
+    """Start a server in the background and wait until it responds. Files of a dead server at this port are removed.
 
-    With ``key_file`` it also answers other machines that have the same key, on this port of the interface ``host``.
+    With ``key_file`` it also serves other machines that have the same key, on this port of the interface ``host``.
     """
     if key_file is not None:
         read_key(key_file)
     elif not local_host(host):
         raise CacheError(
-            f"a cache server serves its own machine, and {host} would open it to others: leave -h out, or give a key",
+            f"a cache server serves its own machine, and {host} would open it to others: omit -h, or pass a key file",
             "host",
         )
-    home = server_paths(port, make=True)
+    paths = server_paths(port, make=True)
     folder = spill or spill_folder()
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         raise CacheError(
             f"the folder {folder} for rows that do not fit into memory cannot be written to", "spill"
         )
-    lock = ServerLock(home)
+    lock = ServerLock(paths)
     try:
         if not lock.take():
-            raise _running(port)
+            raise _already_running_error(port)
     finally:
         lock.close()
-    command = [sys.executable, "-m", "millrace._src.data.cache.server_main", str(home.folder), str(port)]
+    command = [sys.executable, "-m", "millrace._src.data.cache.server_main", str(paths.folder), str(port)]
     command += [str(int(memory_limit() * memory_ratio)), os.path.abspath(folder)]
     command += [str(workers or 0), str(log_level), host, os.path.abspath(key_file) if key_file else ""]
-    log = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    log = os.open(paths.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True
@@ -132,77 +132,79 @@ def start(
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(CacheError, OSError):
-            found = info(DEFAULT_HOST, port)
-            if found.pid == process.pid:
-                process.returncode = 0  # it outlives this process: nobody waits for it
-                return found
+            server = info(DEFAULT_HOST, port)
+            if server.pid == process.pid:
+                process.returncode = 0  # it outlives this process: do not wait for it
+                return server
         time.sleep(0.02)
     if process.poll() is None:
         process.kill()
         process.wait()
-        raise CacheError(f"the cache server did not answer within {START_SECONDS:.0f} s; see {home.log}")
-    if process.returncode == ALREADY:
-        raise _running(port)
-    said = home.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise CacheError(f"the cache server ended at once: {said[-1] if said else f'see {home.log}'}")
+        raise CacheError(f"the cache server did not respond within {START_SECONDS:.0f} s; see {paths.log}")
+    if process.returncode == EXIT_ALREADY_RUNNING:
+        raise _already_running_error(port)
+    log_lines = paths.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise CacheError(
+        f"the cache server exited immediately: {log_lines[-1] if log_lines else f'see {paths.log}'}"
+    )
 
 
 # The exit status of a server that finds another one at its port.
-ALREADY = 17
+EXIT_ALREADY_RUNNING = 17
 
 
-def _running(port: int) -> CacheError:
+def _already_running_error(port: int) -> CacheError:
     return CacheError(f"a cache server is running at port {port} already", "running")
 
 
 def stop(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> bool:
-    """Stop a server, and remove whatever is left at its port; False where none was running."""
+    """Stop a server and remove its files; False if none was running."""
     if not local_host(host):
-        server_address(host, port)  # says why not
-    home = server_paths(port)
-    if not home.folder.is_dir():
+        server_address(host, port)  # raises the error
+    paths = server_paths(port)
+    if not paths.folder.is_dir():
         return False
-    lock = ServerLock(home)
+    lock = ServerLock(paths)
     try:
         running = not lock.take()
         if running:
-            _end(home, lock)
-        home.clean()
+            _end_server(paths, lock)
+        paths.clean()
         with contextlib.suppress(FileNotFoundError):
-            home.log.unlink()
+            paths.log.unlink()
         return running
     finally:
         lock.close(remove=True)
         with contextlib.suppress(OSError):
-            home.folder.rmdir()  # where no other server has its files there
+            paths.folder.rmdir()  # if no other server has files there
 
 
-def _end(home: ServerPaths, lock: ServerLock) -> None:
-    """Ask the server to end; where it does not answer, end it. The lock tells when it is gone."""
-    said = home.said()
+def _end_server(paths: ServerPaths, lock: ServerLock) -> None:
+    """Request the server to exit; kill it if it does not respond. Its lock shows when it has ended."""
+    description = paths.read_description()
     with contextlib.suppress(CacheError, OSError):
-        connection = Connection(str(home.socket), PATIENCE)
+        connection = Connection(str(paths.socket), PATIENCE)
         with contextlib.closing(connection):
             connection.request(do="stop")
     deadline = time.monotonic() + STOP_SECONDS
     killed = False
     while not lock.take():
         if time.monotonic() > deadline:
-            pid = said.get("pid")
+            pid = description.get("pid")
             known = (
                 isinstance(pid, int)
-                and said.get("boot") == boot_id()
-                and start_time(pid) == said.get("started")
+                and description.get("boot") == boot_id()
+                and start_time(pid) == description.get("started")
             )
             if killed or not known:
-                raise CacheError(f"the cache server at port {home.port} does not end; its process is {pid}")
+                raise CacheError(f"the cache server at port {paths.port} does not end; its process is {pid}")
             os.kill(int(pid or 0), signal.SIGKILL)
             killed, deadline = True, time.monotonic() + STOP_SECONDS
         time.sleep(0.01)
 
 
 @contextlib.contextmanager
-def _asking(host: str, port: int) -> Iterator[Connection]:
+def _connected(host: str, port: int) -> Iterator[Connection]:
     try:
         connection = Connection(server_address(host, port), PATIENCE)
     except OSError as error:
@@ -215,53 +217,53 @@ def _asking(host: str, port: int) -> Iterator[Connection]:
 
 
 def info(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> ServerInfo:
-    """What the server at this port says of itself."""
-    with _asking(host, port) as server:
-        said = server.request(do="info")
+    """Information about the server at this port."""
+    with _connected(host, port) as server:
+        reply = server.request(do="info")
     return ServerInfo(
-        pid=said["pid"],
-        hostname=said.get("hostname", host),
+        pid=reply["pid"],
+        hostname=reply.get("hostname", host),
         port=port,
-        version=str(said.get("release", "")),
-        workers=int(said.get("workers", 1)),
-        spill=said.get("spill"),
-        log_level=int(said.get("log_level", 1)),
-        memory_limit=said["memory"],
-        memory_used=said["memory_used"],
-        spill_used=said["disk_used"],
-        started=said["started"],
-        sessions=said["sessions"],
-        clients=said["clients"],
+        version=str(reply.get("release", "")),
+        workers=int(reply.get("workers", 1)),
+        spill=reply.get("spill"),
+        log_level=int(reply.get("log_level", 1)),
+        memory_limit=reply["memory"],
+        memory_used=reply["memory_used"],
+        spill_used=reply["disk_used"],
+        started=reply["started"],
+        sessions=reply["sessions"],
+        clients=reply["clients"],
         log=str(server_paths(port).log),
     )
 
 
 def generate(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> int:
-    """A new session of the server at this port."""
-    with _asking(host, port) as server:
+    """Create a session on the server at this port."""
+    with _connected(host, port) as server:
         return int(server.request(do="generate")["session"])
 
 
 def destroy(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT, session: int = 0) -> None:
-    """End a session: its rows are given up."""
-    with _asking(host, port) as server:
+    """Destroy a session and its rows."""
+    with _connected(host, port) as server:
         server.request(do="destroy", session=session)
 
 
 def sessions(host: str = DEFAULT_HOST, port: int = DEFAULT_PORT) -> list[SessionInfo]:
-    """All sessions of the server at this port, with what they hold."""
-    made: list[SessionInfo] = []
-    with _asking(host, port) as server:
-        after, more = -1, True
-        while more:
-            said = server.request(do="sessions", after=after)
-            for number, shelves in said["sessions"]:
-                made.append(SessionInfo(number, tuple(CacheInfo(*shelf) for shelf in shelves)))
+    """All sessions of the server at this port, with their row stores."""
+    result: list[SessionInfo] = []
+    with _connected(host, port) as server:
+        after, incomplete = -1, True
+        while incomplete:
+            reply = server.request(do="sessions", after=after)
+            for number, stores in reply["sessions"]:
+                result.append(SessionInfo(number, tuple(CacheInfo(*store) for store in stores)))
                 after = number
-            more = bool(said["more"])
-    return made
+            incomplete = bool(reply["more"])
+    return result
 
 
 def stale() -> list[str]:
-    """What dead servers of this user left behind."""
-    return [str(path) for path in stale_parts()]
+    """The files that dead servers of this user have left behind."""
+    return [str(path) for path in find_stale_files()]

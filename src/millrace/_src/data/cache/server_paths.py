@@ -1,9 +1,9 @@
-"""Where a server is found: a folder of the user's own, a socket and two small files for each port.
+"""Runtime directory, socket, lock and log file paths of cache servers.
 
-The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` beside the other temporary files; only its
-owner may enter it. A server holds a lock on its ``.lock`` file for as long as it lives. The kernel drops the lock with
-the process, however that ends: whoever can take it has found what a dead server left, and nothing of a live one can be
-taken.
+The folder is ``$XDG_RUNTIME_DIR/millrace``, or ``millrace-<user number>`` in the temporary folder; only its owner may
+enter it. A server holds a lock on its ``.lock`` file while it runs. The kernel releases the lock with the process,
+however it ends: a process that acquires the lock knows that the remaining files belong to a dead server, and the lock
+of a live server cannot be acquired.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from millrace._src.core.io import runtime_directory as private_folder
 
 from .protocol import boot_id, start_time
 
-__all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "stale_parts"]
+__all__ = ["ServerPaths", "ServerLock", "server_paths", "runtime_folder", "find_stale_files"]
 
 
 def runtime_folder(*, make: bool = False) -> Path:
-    """The folder of this user's servers; one that belongs to somebody else is refused."""
+    """The folder of this user's servers; a folder of another user is rejected."""
     return private_folder.runtime_directory(make=make, error=CacheError)
 
 
@@ -38,48 +38,48 @@ class ServerPaths:
         self.info = folder / f"cache-{port}.json"
         self.log = folder / f"cache-{port}.log"
 
-    def describe(self, **more: Any) -> None:
-        """Write down which process serves here."""
-        said = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **more}
-        beside = self.info.with_suffix(".new")
-        beside.write_text(json.dumps(said), encoding="utf-8")
-        beside.replace(self.info)
+    def write_description(self, **fields: Any) -> None:
+        """Write the process id, start time and boot id of this server process."""
+        description = {"pid": os.getpid(), "started": start_time(os.getpid()), "boot": boot_id(), **fields}
+        temporary = self.info.with_suffix(".new")
+        temporary.write_text(json.dumps(description), encoding="utf-8")
+        temporary.replace(self.info)
 
-    def said(self) -> dict[str, Any]:
-        """What the server wrote down; empty where there is none."""
+    def read_description(self) -> dict[str, Any]:
+        """The description that the server wrote; empty if there is none."""
         try:
-            found = json.loads(self.info.read_text(encoding="utf-8"))
+            description = json.loads(self.info.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return description if isinstance(description, dict) else {}
 
-    def parts(self) -> list[Path]:
-        """What there is of a server, but for its lock."""
+    def existing_files(self) -> list[Path]:
+        """The existing files of a server, except its lock."""
         return [path for path in (self.socket, self.info, self.info.with_suffix(".new")) if path.exists()]
 
     def clean(self) -> list[Path]:
-        """Remove what a dead server left; its lock is held by the caller."""
-        found = self.parts()
-        for path in found:
+        """Remove the files of a dead server; the caller holds its lock."""
+        leftovers = self.existing_files()
+        for path in leftovers:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()
-        return found
+        return leftovers
 
 
 class ServerLock:
-    """The right to serve at a port, or to clean up there."""
+    """The lock of a port, held to run a server or to clean up there."""
 
-    def __init__(self, home: ServerPaths) -> None:
-        self._path = home.lock
-        self._fd = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    def __init__(self, paths: ServerPaths) -> None:
+        self._path = paths.lock
+        self._fd = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def take(self) -> bool:
-        """False where a live process has it."""
+        """Acquire the lock; False if a live process holds it."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        # the file may have been removed, and made anew, between opening and locking
+        # the file may have been removed and created again between opening and locking
         with contextlib.suppress(FileNotFoundError):
             if os.stat(self._path).st_ino == os.fstat(self._fd).st_ino:
                 return True
@@ -100,23 +100,23 @@ def server_paths(port: int, *, make: bool = False) -> ServerPaths:
     return ServerPaths(runtime_folder(make=make), port)
 
 
-def stale_parts() -> list[Path]:
-    """What dead servers of this user left behind; the next start at their port, or a stop, removes it."""
-    found: list[Path] = []
+def find_stale_files() -> list[Path]:
+    """The files of dead servers of this user; removed by the next start at their port, or by a stop."""
+    leftovers: list[Path] = []
     try:
         folder = runtime_folder()
         names = sorted(folder.glob("cache-*.lock")) if folder.is_dir() else []
     except (CacheError, OSError):
-        return found
+        return leftovers
     for name in names:
         port = name.stem.partition("-")[2]
         if not port.isdigit():
             continue
-        home = ServerPaths(folder, int(port))
-        lock = ServerLock(home)
+        paths = ServerPaths(folder, int(port))
+        lock = ServerLock(paths)
         try:
             if lock.take():
-                found += [*home.parts(), name]
+                leftovers += [*paths.existing_files(), name]
         finally:
             lock.close()
-    return found
+    return leftovers

@@ -1,7 +1,8 @@
-"""What a server keeps: sessions, the shelves in them, and the slabs of each shelf. No socket is known here.
+"""Sessions, row stores and memory blocks of a cache server, with memory limit and LRU eviction.
 
-A slab has at most one client that writes to it. When that client is gone, the next one goes on behind what is whole.
-Memory is counted by the size of slabs that were given out, so that the limit holds whatever clients do.
+This module does not use sockets. A block has at most one client that writes to it. When that client is gone, the next
+one continues after the complete part. Memory is counted by the size of leased blocks, so that the limit holds whatever
+clients do.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from millrace._src.core.errors import CacheError, ResourceError
 from millrace._src.core.machine.cgroup import memory_info
 
 from . import memory_blocks as slabs
-from .memory_blocks import START, Kind
-from .slot_table import MOST_SLAB_BYTES, MOST_SLABS, create_table
+from .memory_blocks import START, BlockType
+from .slot_table import MAX_BLOCK_SIZE, MAX_BLOCKS, create_table
 
 __all__ = ["SessionManager", "CacheSession", "StoreRecord", "BlockRecord"]
 
-LEAST_SLAB, MOST_SLAB = 1 << 20, 1 << 30
-FIRST_SLAB = 16 << 20
-# So much of a disk stays free.
+MIN_BLOCK_BYTES, MAX_BLOCK_BYTES = 1 << 20, 1 << 30
+FIRST_BLOCK_BYTES = 16 << 20
+# Free bytes that are left on a disk.
 DISK_RESERVE = 1 << 30
 PAGE = 4096
 
 
 @dataclasses.dataclass
 class BlockRecord:
-    """One slab: its descriptor, and the client that writes to it."""
+    """One block: its descriptor, and the client that writes to it."""
 
     fd: int
     size: int
-    kind: Kind
+    block_type: BlockType
     writer: int | None = None
 
     @property
@@ -46,7 +47,7 @@ class BlockRecord:
 
 @dataclasses.dataclass
 class StoreRecord:
-    """The rows under one key of one session."""
+    """The row store of one key of one session."""
 
     session: int
     key: str
@@ -54,49 +55,49 @@ class StoreRecord:
     capacity: int
     limit: int | None
     spilling: bool
-    slabs: list[BlockRecord] = dataclasses.field(default_factory=list)
+    blocks: list[BlockRecord] = dataclasses.field(default_factory=list)
     clients: set[int] = dataclasses.field(default_factory=set)
     hits: int = 0
     seconds: float = 0.0
-    made: int = 0
+    rows_computed: int = 0
     used: float = dataclasses.field(default_factory=time.monotonic)
 
-    def bytes_of(self, kind: Kind) -> int:
-        return sum(slab.size for slab in self.slabs if slab.kind == kind)
+    def bytes_of(self, block_type: BlockType) -> int:
+        return sum(block.size for block in self.blocks if block.block_type == block_type)
 
     def counts(self) -> dict[str, Any]:
-        """Rows and whole bytes, in memory and on disk."""
-        made: dict[str, Any] = {"memory": [0, 0], "disk": [0, 0]}
-        for slab in self.slabs:
-            used, rows = slab.progress
-            made[slab.kind][0] += rows
-            made[slab.kind][1] += used - START
-        return made
+        """Complete rows and bytes, in memory and on disk."""
+        counts: dict[str, Any] = {"memory": [0, 0], "disk": [0, 0]}
+        for block in self.blocks:
+            used, rows = block.progress
+            counts[block.block_type][0] += rows
+            counts[block.block_type][1] += used - START
+        return counts
 
     def close(self) -> None:
         os.close(self.table)
-        for slab in self.slabs:
-            os.close(slab.fd)
-        self.slabs.clear()
+        for block in self.blocks:
+            os.close(block.fd)
+        self.blocks.clear()
 
 
 @dataclasses.dataclass
 class CacheSession:
     number: int
-    shelves: dict[str, StoreRecord] = dataclasses.field(default_factory=dict)
+    stores: dict[str, StoreRecord] = dataclasses.field(default_factory=dict)
 
 
 class SessionManager:
-    """All sessions of one server, within its memory.
+    """All sessions of one server, within its memory limit.
 
-    >>> rooms = SessionManager(memory=64 << 20, spill=None)
-    >>> session = rooms.generate()
-    >>> shelf = rooms.open(session, "key", 100, None, False, client=1)
-    >>> slab = rooms.lease_block(shelf, 4096, client=1)
-    >>> rooms.memory_used == slab.size
+    >>> manager = SessionManager(memory=64 << 20, spill=None)
+    >>> session = manager.generate()
+    >>> store = manager.open(session, "key", 100, None, False, client=1)
+    >>> block = manager.lease_block(store, 4096, client=1)
+    >>> manager.memory_used == block.size
     True
-    >>> rooms.destroy(session)
-    >>> rooms.memory_used
+    >>> manager.destroy(session)
+    >>> manager.memory_used
     0
     """
 
@@ -113,145 +114,147 @@ class SessionManager:
         return number
 
     def session(self, number: int) -> CacheSession:
-        found = self.sessions.get(number)
-        if found is None:
+        session = self.sessions.get(number)
+        if session is None:
             raise CacheError(
-                f"there is no session {number}: generate one with 'dataset-cache -g', or look at those there are with "
+                f"there is no session {number}: generate one with 'dataset-cache -g', or list the existing ones with "
                 "'dataset-cache --list_sessions'",
                 "session",
             )
-        return found
+        return session
 
     def destroy(self, number: int) -> None:
-        for shelf in self.session(number).shelves.values():
-            shelf.close()
+        for store in self.session(number).stores.values():
+            store.close()
         del self.sessions[number]
 
     def close(self) -> None:
         for number in list(self.sessions):
             self.destroy(number)
 
-    # shelves ----------------------------------------------------------------------------------------
+    # stores -----------------------------------------------------------------------------------------
 
-    def shelves(self) -> Iterator[StoreRecord]:
-        return (shelf for session in self.sessions.values() for shelf in session.shelves.values())
+    def stores(self) -> Iterator[StoreRecord]:
+        return (store for session in self.sessions.values() for store in session.stores.values())
 
     def open(
         self, session: int, key: str, rows: int, limit: int | None, spilling: bool, client: int
     ) -> StoreRecord:
-        shelves = self.session(session).shelves
-        shelf = shelves.get(key)
-        if shelf is None:
-            shelf = StoreRecord(session, key, create_table(rows), rows, limit, spilling)
-            shelves[key] = shelf
-        elif not shelf.clients:  # the limit of whoever uses it now holds
-            shelf.limit, shelf.spilling = limit, spilling
-        shelf.clients.add(client)
-        shelf.used = time.monotonic()
-        return shelf
+        stores = self.session(session).stores
+        store = stores.get(key)
+        if store is None:
+            store = StoreRecord(session, key, create_table(rows), rows, limit, spilling)
+            stores[key] = store
+        elif not store.clients:  # the limit of the current user applies
+            store.limit, store.spilling = limit, spilling
+        store.clients.add(client)
+        store.used = time.monotonic()
+        return store
 
     def leave(self, client: int) -> None:
-        """A client is gone: what it wrote to may be written to by others, behind what is whole."""
-        for shelf in self.shelves():
-            shelf.clients.discard(client)
-            for slab in shelf.slabs:
-                if slab.writer == client:
-                    slab.writer = None
+        """Release the leases of a client that is gone: others may write to its blocks after the complete part."""
+        for store in self.stores():
+            store.clients.discard(client)
+            for block in store.blocks:
+                if block.writer == client:
+                    block.writer = None
 
-    # slabs ------------------------------------------------------------------------------------------
+    # blocks -----------------------------------------------------------------------------------------
 
     @property
     def memory_used(self) -> int:
-        return sum(shelf.bytes_of("memory") for shelf in self.shelves())
+        return sum(store.bytes_of("memory") for store in self.stores())
 
     @property
     def disk_used(self) -> int:
-        return sum(shelf.bytes_of("disk") for shelf in self.shelves())
+        return sum(store.bytes_of("disk") for store in self.stores())
 
-    def lease_block(self, shelf: StoreRecord, need: int, client: int) -> BlockRecord:
-        """A slab with room for a block of so many bytes; ResourceError where there is none to be had."""
-        for slab in shelf.slabs:
-            if slab.writer is None and slab.size - slab.progress[0] >= need:
-                slab.writer = client
-                return slab
-        if len(shelf.slabs) >= MOST_SLABS or need + START > MOST_SLAB_BYTES:
+    def lease_block(self, store: StoreRecord, need: int, client: int) -> BlockRecord:
+        """A block with space for this many bytes; ResourceError if there is none."""
+        for block in store.blocks:
+            if block.writer is None and block.size - block.progress[0] >= need:
+                block.writer = client
+                return block
+        if len(store.blocks) >= MAX_BLOCKS or need + START > MAX_BLOCK_SIZE:
             raise ResourceError(
-                f"a block of {need} bytes finds no slab: there are {len(shelf.slabs)} already"
+                f"cannot create a block for {need} bytes: there are {len(store.blocks)} already"
             )
-        slab = self._in_memory(shelf, need + START) or self._on_disk(shelf, need + START)
-        slab.writer = client
-        shelf.slabs.append(slab)
-        return slab
+        block = self._create_in_memory(store, need + START) or self._create_on_disk(store, need + START)
+        block.writer = client
+        store.blocks.append(block)
+        return block
 
-    def _size(self, shelf: StoreRecord, need: int, room: int, kind: Kind) -> int:
-        """Slabs grow with their shelf: few for a large one, no waste for a small one."""
-        wanted = min(MOST_SLAB, max(FIRST_SLAB, shelf.bytes_of(kind) // 4))
-        if shelf.limit is not None:
-            wanted = min(wanted, max(LEAST_SLAB, shelf.limit // 16))
+    def _block_size(self, store: StoreRecord, need: int, available: int, block_type: BlockType) -> int:
+        """Size of a new block: it grows with the row store, so that large stores have few blocks and small ones waste
+        no memory.
+        """
+        wanted = min(MAX_BLOCK_BYTES, max(FIRST_BLOCK_BYTES, store.bytes_of(block_type) // 4))
+        if store.limit is not None:
+            wanted = min(wanted, max(MIN_BLOCK_BYTES, store.limit // 16))
         return (
-            min(room // PAGE, -(-max(need, wanted) // PAGE)) * PAGE
-        )  # whole pages, and never less than needed
+            min(available // PAGE, -(-max(need, wanted) // PAGE)) * PAGE
+        )  # whole pages, at least the needed size
 
-    def _in_memory(self, shelf: StoreRecord, need: int) -> BlockRecord | None:
-        size, need = 0, _pages(need)
+    def _create_in_memory(self, store: StoreRecord, need: int) -> BlockRecord | None:
+        size, need = 0, _round_to_pages(need)
         while size < need:
-            room = self._room(shelf)
-            size = self._size(shelf, need, room, "memory")
+            available = self._available_bytes(store)
+            size = self._block_size(store, need, available, "memory")
             if size >= need:
                 break
-            own = shelf.limit is not None and shelf.limit - shelf.bytes_of("memory") < need
-            if own or not self._drop_oldest(shelf):
+            over_limit = store.limit is not None and store.limit - store.bytes_of("memory") < need
+            if over_limit or not self._drop_oldest(store):
                 return None
         try:
             return BlockRecord(slabs.create("memory", size), size, "memory")
         except ResourceError:
             return None
 
-    def _room(self, shelf: StoreRecord) -> int:
-        room = self.memory - self.memory_used
-        if shelf.limit is not None:
-            room = min(room, shelf.limit - shelf.bytes_of("memory"))
-        return min(room, memory_info().get("MemAvailable", 1 << 60))
+    def _available_bytes(self, store: StoreRecord) -> int:
+        available = self.memory - self.memory_used
+        if store.limit is not None:
+            available = min(available, store.limit - store.bytes_of("memory"))
+        return min(available, memory_info().get("MemAvailable", 1 << 60))
 
     def _drop_oldest(self, keep: StoreRecord) -> bool:
-        """Make room: rows that nobody uses go, those that were asked for longest ago first."""
-        idle = [shelf for shelf in self.shelves() if not shelf.clients and shelf is not keep]
-        idle = [shelf for shelf in idle if shelf.bytes_of("memory")]
+        """Evict the least recently used row store that no client uses."""
+        idle = [store for store in self.stores() if not store.clients and store is not keep]
+        idle = [store for store in idle if store.bytes_of("memory")]
         if not idle:
             return False
-        oldest = min(idle, key=lambda shelf: shelf.used)
-        del self.sessions[oldest.session].shelves[oldest.key]
+        oldest = min(idle, key=lambda store: store.used)
+        del self.sessions[oldest.session].stores[oldest.key]
         oldest.close()
         return True
 
-    def _on_disk(self, shelf: StoreRecord, need: int) -> BlockRecord:
-        full, need = _full(shelf, self.memory), _pages(need)
-        if not shelf.spilling:
-            raise ResourceError(f"{full}; spilling=True keeps the rest on disk")
+    def _create_on_disk(self, store: StoreRecord, need: int) -> BlockRecord:
+        full, need = _limit_message(store, self.memory), _round_to_pages(need)
+        if not store.spilling:
+            raise ResourceError(f"{full}; spilling=True stores the rest on disk")
         if self.spill is None:
             raise ResourceError(
-                f"{full}, and the server has no folder for more (dataset-cache --start -s FOLDER)"
+                f"{full}, and the server has no spill folder (dataset-cache --start -s FOLDER)"
             )
         try:
             free = shutil.disk_usage(self.spill).free
         except OSError as error:
             raise ResourceError(f"{full}, and {self.spill} cannot be used: {error.strerror}") from error
-        size = self._size(shelf, need, free - DISK_RESERVE, "disk")
+        size = self._block_size(store, need, free - DISK_RESERVE, "disk")
         if size < need:
             raise ResourceError(f"{full}, and {self.spill} has only {free} bytes left")
         return BlockRecord(slabs.create("disk", size, self.spill), size, "disk")
 
 
-def _pages(size: int) -> int:
+def _round_to_pages(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-def _full(shelf: StoreRecord, memory: int) -> str:
-    if shelf.limit is not None:
-        return f"its {shelf.limit >> 20} MB are used"
+def _limit_message(store: StoreRecord, memory: int) -> str:
+    if store.limit is not None:
+        return f"its {store.limit >> 20} MB are used"
     return f"the {memory >> 20} MB of the server, or the machine's memory, are used"
 
 
 def _first_number() -> int:
-    """Sessions of one server are not mistaken for those of the one before it."""
+    """A random first session number, so that sessions of a restarted server differ from those of the previous one."""
     return int.from_bytes(os.urandom(4), "little") | 0x40000000

@@ -1,7 +1,7 @@
-"""The table of a shelf: for each row number the place where the row lies, or 0.
+"""Shared-memory table from row number to storage slot (block, offset, row), readable without locks.
 
-It is shared memory that every client maps: a row is looked up without asking the server. A place is one number of
-eight bytes, stored after the row's block is whole, so that a reader sees all of a row or nothing of it.
+Every client maps the table, so rows are looked up without requests to the server. A slot is one 8-byte integer, 0 for
+rows that are not cached. It is stored after the row's group is complete, so that a reader sees a complete row or none.
 """
 
 from __future__ import annotations
@@ -17,58 +17,58 @@ from millrace._src.core.machine import shared_memory as memory
 from .row_group import Numbers
 
 __all__ = [
-    "MOST_ROWS_PER_BLOCK",
+    "MAX_ROWS_PER_GROUP",
     "EMPTY_SLOT",
     "ROW_BITS",
-    "Places",
+    "Slots",
     "SlotTable",
     "create_table",
     "pack_slot",
     "slot_block",
 ]
 
-Places = npt.NDArray[np.uint64]
+Slots = npt.NDArray[np.uint64]
 
 EMPTY_SLOT = np.uint64(0)
-# 16 bits for the slab (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its block
+# 16 bits for the block (counted from 1), 30 for the offset in units of 64 bytes, 18 for the row in its row group
 ROW_BITS = 18
-_SLAB, _OFFSET = np.uint64(48), np.uint64(ROW_BITS)
+_BLOCK_SHIFT, _OFFSET_SHIFT = np.uint64(48), np.uint64(ROW_BITS)
 _OFFSET_MASK, _ROW_MASK = np.uint64((1 << 30) - 1), np.uint64((1 << ROW_BITS) - 1)
-MOST_SLABS = (1 << 16) - 2
-MOST_ROWS_PER_BLOCK = 1 << ROW_BITS
-MOST_SLAB_BYTES = 1 << 36
+MAX_BLOCKS = (1 << 16) - 2
+MAX_ROWS_PER_GROUP = 1 << ROW_BITS
+MAX_BLOCK_SIZE = 1 << 36
 
-_WORDS = 8  # of the head: magic, rows, length of the sequence + 1
+_HEADER_LENGTH = 8  # of the header: magic, rows, length of the sequence + 1
 _MAGIC = 0x3154_524D  # "MRT1"
 
 
-def pack_slot(slab: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
-    """The place of rows of one block."""
-    base = np.uint64(((slab + 1) << 48) | ((offset >> 6) << ROW_BITS))
+def pack_slot(block: int, offset: int, row: int | npt.NDArray[np.uint64] = 0) -> npt.NDArray[np.uint64]:
+    """The slots of rows of one row group."""
+    base = np.uint64(((block + 1) << 48) | ((offset >> 6) << ROW_BITS))
     return np.asarray(base + np.asarray(row, np.uint64))
 
 
-def slot_block(places: Places) -> npt.NDArray[np.int64]:
-    return (places >> _SLAB).astype(np.int64) - 1
+def slot_block(slots: Slots) -> npt.NDArray[np.int64]:
+    return (slots >> _BLOCK_SHIFT).astype(np.int64) - 1
 
 
-def offset_of(places: Places) -> npt.NDArray[np.int64]:
-    return ((places >> _OFFSET) & _OFFSET_MASK).astype(np.int64) << 6
+def slot_offset(slots: Slots) -> npt.NDArray[np.int64]:
+    return ((slots >> _OFFSET_SHIFT) & _OFFSET_MASK).astype(np.int64) << 6
 
 
-def row_of(places: Places) -> npt.NDArray[np.int64]:
-    return (places & _ROW_MASK).astype(np.int64)
+def slot_row(slots: Slots) -> npt.NDArray[np.int64]:
+    return (slots & _ROW_MASK).astype(np.int64)
 
 
 def create_table(rows: int) -> int:
-    """A descriptor of an empty table; pages that nobody writes to cost nothing."""
-    fd = memory.create(8 * (_WORDS + rows), "millrace-cache-table")
+    """Create an empty table and return its descriptor; unused pages cost nothing."""
+    fd = memory.create(8 * (_HEADER_LENGTH + rows), "millrace-cache-table")
     os.pwrite(fd, np.array([_MAGIC, rows], np.uint64).tobytes(), 0)
     return fd
 
 
 class SlotTable:
-    """A table as mapped here.
+    """A mapped slot table.
 
     >>> table = SlotTable(create_table(4))
     >>> table.put(np.array([2], np.uint64), pack_slot(0, 64))
@@ -81,52 +81,52 @@ class SlotTable:
     def __init__(self, fd: int) -> None:
         try:
             size = memory.read_size(fd)
-            words = memory.map_fd(fd, size).view(np.uint64)
+            data = memory.map_fd(fd, size).view(np.uint64)
         finally:
             os.close(fd)
-        if len(words) < _WORDS or words[0] != _MAGIC or words[1] != len(words) - _WORDS:
-            raise FormatError("this is not a table of rows")
-        self._head, self._places = words[:_WORDS], words[_WORDS:]
+        if len(data) < _HEADER_LENGTH or data[0] != _MAGIC or data[1] != len(data) - _HEADER_LENGTH:
+            raise FormatError("this is not a slot table")
+        self._head, self._slots = data[:_HEADER_LENGTH], data[_HEADER_LENGTH:]
 
     @property
     def capacity(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
     @property
     def total(self) -> int | None:
-        """How many rows the whole sequence has, once somebody has come to its end."""
-        said = int(self._head[2])
-        return said - 1 if 0 < said <= self.capacity + 1 else None
+        """Number of rows of the whole sequence, once a process has reached its end."""
+        stored = int(self._head[2])
+        return stored - 1 if 0 < stored <= self.capacity + 1 else None
 
     @total.setter
     def total(self, rows: int) -> None:
         if 0 <= rows <= self.capacity:
             self._head[2] = rows + 1
 
-    def find(self, numbers: Numbers) -> Places:
-        """The place of each row; 0 where it is not kept."""
+    def find(self, numbers: Numbers) -> Slots:
+        """The slot of each row; 0 if it is not cached."""
         if len(numbers) and int(numbers.max()) >= self.capacity:
-            found = np.zeros(len(numbers), np.uint64)
+            slots = np.zeros(len(numbers), np.uint64)
             inside = numbers < self.capacity
-            found[inside] = self._places[numbers[inside]]
-            return found
-        return self._places[numbers]
+            slots[inside] = self._slots[numbers[inside]]
+            return slots
+        return self._slots[numbers]
 
     def lacks(self, numbers: Numbers) -> bool:
-        """Whether all these rows have a number here, and none is kept."""
+        """Whether all row numbers are valid and none of the rows is cached."""
         try:
-            return not self._places[numbers].any()
+            return not self._slots[numbers].any()
         except IndexError:
             return False
 
-    def put(self, numbers: Numbers, places: Places) -> None:
-        self._places[numbers] = places
+    def put(self, numbers: Numbers, slots: Slots) -> None:
+        self._slots[numbers] = slots
 
     def forget(self, numbers: Numbers) -> None:
-        self._places[numbers] = EMPTY_SLOT
+        self._slots[numbers] = EMPTY_SLOT
 
-    def run(self, start: int, most: int) -> Places:
-        """The places of up to ``most`` rows from ``start`` on, up to the first that is not kept."""
-        found = self._places[start : start + most]
-        missing = np.flatnonzero(found == EMPTY_SLOT)
-        return found[: missing[0]].copy() if len(missing) else found.copy()
+    def run(self, start: int, most: int) -> Slots:
+        """The slots of up to ``most`` rows from ``start`` on, up to the first that is not cached."""
+        slots = self._slots[start : start + most]
+        missing = np.flatnonzero(slots == EMPTY_SLOT)
+        return slots[: missing[0]].copy() if len(missing) else slots.copy()

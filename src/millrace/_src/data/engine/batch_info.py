@@ -1,4 +1,4 @@
-"""Which batch of which epoch a function is being called for."""
+"""`BatchInfo`: the batch number and epoch passed to user functions of `batch`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["BatchInfo"]
 
 @public("dataset")
 class BatchInfo:
-    """Given to ``per_batch_map`` and to a callable ``batch_size``; both numbers start at 0.
+    """Passed to ``per_batch_map`` and to a callable ``batch_size``; both numbers start at 0.
 
     >>> info = BatchInfo(batch_num=2, epoch_num=0)
     >>> info.get_batch_num(), info.get_epoch_num()

@@ -1,4 +1,4 @@
-"""The ledger of rows that were skipped or replaced because they failed."""
+"""`FailedRowLog`: rows that were skipped or replaced because they failed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 __all__ = ["FailedRow", "FailedRowLog"]
 
-# The text of an exception can be as long as its author likes; a ledger line cannot.
+# Exception messages are truncated to this length, and counters hold at most this many different keys.
 _REASON_CHARS = 500
-_DISTINCT = 256
-_OTHERS = "(others)"
+_MAX_KEYS = 256
+_OVERFLOW_KEY = "(others)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FailedRow:
-    """One row that did not come through: where, which, and why.
+    """One failed row: operation, row number and reason.
 
     >>> FailedRow(op="map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg").row
     7
@@ -30,22 +30,22 @@ class FailedRow:
     file: str | None = None
     column: str | None = None
     action: Literal["skip", "replace"] = "skip"
-    # the row of the source that stands in its place, under REPLACE
+    # the source row that replaces it, under REPLACE
     replacement: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON keeps it."""
+        """The entry as a JSON-compatible dict."""
         return dataclasses.asdict(self)
 
 
 class FailedRowLog:
     """Failed rows of one run. Counts are exact; only the first ``capacity`` entries are kept whole.
 
-    >>> ledger = FailedRowLog()
-    >>> ledger.record("map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg")
-    >>> len(ledger), ledger.entries()[0].file
+    >>> log = FailedRowLog()
+    >>> log.record("map(decode)", row=7, reason="ValueError: not a JPEG", file="a.jpg")
+    >>> len(log), log.entries()[0].file
     (1, 'a.jpg')
-    >>> ledger.summary()["by_op"]
+    >>> log.summary()["by_op"]
     {'map(decode)': 1}
     """
 
@@ -67,11 +67,11 @@ class FailedRowLog:
         column: str | None = None,
         action: Literal["skip", "replace"] = "skip",
     ) -> None:
-        """Write down one row; an exception may stand as the reason.
+        """Record one failed row; ``reason`` may be an exception.
 
-        >>> ledger = FailedRowLog()
-        >>> ledger.record("filter", row=1, reason=ValueError("bad"))
-        >>> ledger.entries()[0].reason
+        >>> log = FailedRowLog()
+        >>> log.record("filter", row=1, reason=ValueError("bad"))
+        >>> log.entries()[0].reason
         'ValueError: bad'
         """
         if isinstance(reason, BaseException):
@@ -81,11 +81,11 @@ class FailedRowLog:
         self.extend([FailedRow(op, number, text, file, column, action)])
 
     def extend(self, entries: Iterable[FailedRow]) -> None:
-        """Add entries that a worker process has gathered.
+        """Add entries collected in a worker process.
 
-        >>> ledger = FailedRowLog(capacity=1)
-        >>> ledger.extend([FailedRow("map", 1), FailedRow("map", 2)])
-        >>> len(ledger), len(ledger.entries())
+        >>> log = FailedRowLog(capacity=1)
+        >>> log.extend([FailedRow("map", 1), FailedRow("map", 2)])
+        >>> len(log), len(log.entries())
         (2, 1)
         """
         with self._lock:
@@ -94,7 +94,7 @@ class FailedRowLog:
                     self._entries.append(entry)
                 self._actions[entry.action] += 1
                 _count(self._ops, entry.op)
-                # the first line tells failures apart; file names and numbers further down would not repeat
+                # the first line identifies the type of failure; later lines hold file names and numbers
                 _count(self._reasons, entry.reason.partition("\n")[0][:120])
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class FailedRowLog:
         return f"Ledger({len(self)} rows, {len(self._entries)} kept)"
 
     def entries(self) -> list[FailedRow]:
-        """The kept entries, oldest first.
+        """The stored entries, oldest first.
 
         >>> FailedRowLog().entries()
         []
@@ -136,7 +136,7 @@ class FailedRowLog:
         return {"summary": self.summary(), "entries": [entry.to_dict() for entry in self.entries()]}
 
     def clear(self) -> None:
-        """Forget everything.
+        """Remove all entries and counts.
 
         >>> FailedRowLog().clear()
         """
@@ -147,5 +147,5 @@ class FailedRowLog:
 
 
 def _count(counter: Counter[str], key: str) -> None:
-    """Count a key, or the rest together once there are too many different ones."""
-    counter[key if key in counter or len(counter) < _DISTINCT else _OTHERS] += 1
+    """Count a key; further keys are counted together once there are too many different ones."""
+    counter[key if key in counter or len(counter) < _MAX_KEYS else _OVERFLOW_KEY] += 1

@@ -1,4 +1,7 @@
-"""lower: from plan nodes to stages. One function per kind of node; nothing here runs a row."""
+"""Lowering of plan nodes to executable stages.
+
+One function per node type; no rows are processed here.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from millrace._src.data.plan.node import Node
 from millrace._src.data.plan.nodes import order_ops as ops
 from millrace._src.data.plan.nodes import physical
 
-from .executors import threads as _usual  # noqa: F401  nearly every run has some: the first batch shall not wait for it
+from .executors import threads as _usual  # noqa: F401  loaded early: nearly every run uses it, and the first batch must not wait for the import
 from .executors.base import Executor
 from .executors.registry import make_executor
 from .segment.runner import SegmentRunner
@@ -38,14 +41,14 @@ __all__ = ["Lowering"]
 
 @dataclasses.dataclass
 class Lowering:
-    """Everything stages share while they are built."""
+    """Builds the stages of a plan; holds what they share."""
 
     plan: Plan
     budget: MemoryBudget
     stats: RunStats
     ledger: FailedRowLog
     wait: Callable[..., None]
-    # what was made that holds chunks ready: numbers of these may be tuned
+    # stages with queues, whose sizes may be tuned
     segments: list[SegmentStage] = dataclasses.field(default_factory=list)
     prefetch_stages: list[PrefetchStage] = dataclasses.field(default_factory=list)
 
@@ -59,39 +62,41 @@ class Lowering:
         return settings.debug_mode or not executor_traits(settings.executor or THREADS).background
 
     def _with_prefetch(self, stage: Stage) -> Stage:
-        """Barriers run ahead in a thread of their own; in-line runs stay in the caller's."""
+        """Add a prefetch thread to a barrier stage; inline runs stay in the caller's thread."""
         if self._inline or isinstance(stage, SegmentStage):
             return stage
         depth = max(2, self.plan.settings.prefetch_size)
-        pump = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
-        self.prefetch_stages.append(pump)
-        return pump
+        prefetch = PrefetchStage(stage, depth, self.budget, self.wait, name=stage.stats.name)
+        self.prefetch_stages.append(prefetch)
+        return prefetch
 
-    def _stats(self, node: Node, kind: str = "barrier", **more: Any) -> StageStats:
-        return self.stats.add(StageStats(name=describe(node), kind=kind, where=node.call_site, **more))
+    def _stats(self, node: Node, executor: str = "barrier", **fields: Any) -> StageStats:
+        return self.stats.add(
+            StageStats(name=describe(node), stage_type=executor, where=node.call_site, **fields)
+        )
 
     def build(self, node: Node, epochs: int | None) -> Stage:
         if isinstance(node, physical.Segment):
             return self._segment(node, epochs)
         below = node.input_epochs(epochs)
-        ups: list[Stage] = []
+        upstreams: list[Stage] = []
         first = len(self.stats.stages)
-        with _close_on_error(ups):
+        with _close_on_error(upstreams):
             for child in node.inputs:
-                ups.append(self.build(child, below))
-            made = self.stats.stages[first:]
+                upstreams.append(self.build(child, below))
+            upstream_stats = self.stats.stages[first:]
             plan, stats = self.plan, self._stats(node)
             return make_stage(
                 StageContext(
                     node=node,
-                    upstreams=ups,
+                    upstreams=upstreams,
                     stats=stats,
                     epochs=epochs,
                     seed=plan.seed,
                     settings=plan.settings,
                     budget=self.budget,
                     row_error_handler=lambda start: self._row_error_handler(node, start),
-                    upstream_stats=made,
+                    upstream_stats=upstream_stats,
                     lower_nested=self._lower_nested,
                 )
             )
@@ -102,34 +107,46 @@ class Lowering:
         return RowErrorHandler(policy, describe(node), row_locator(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
-        up: Stage
-        first, spot = node.ops[0], node.placement
+        upstream: Stage
+        first, placement = node.ops[0], node.placement
         if isinstance(first, ops.Read) and not first.random_access:
-            up = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
+            upstream = BatchIndexStage(first, epochs, StageStats("indices", "indices"))
         elif isinstance(first, ops.Read):
-            # how large rows are, or become on their way, the first one tells: chunks grow from there
-            rows = spot.max_rows if spot.fixed_rows else spot.row_multiple
+            # chunks start small and grow once the size of rows is known
+            rows = placement.max_rows if placement.fixed_rows else placement.row_multiple
             indices = StageStats("indices", "indices")
-            up = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
+            upstream = IndexStage(first, self.plan.seed, epochs, indices, rows, node.batch_rows)
         else:
-            up = self._with_prefetch(self.build(node.inputs[0], epochs))
-        stats = self._stats(node, spot.executor, workers=spot.workers, window=spot.max_in_flight)
+            upstream = self._with_prefetch(self.build(node.inputs[0], epochs))
+        stats = self._stats(
+            node, placement.executor, workers=placement.workers, window=placement.max_in_flight
+        )
         stats.ops = [_op_stats(op, self.plan.settings) for op in node.ops]
         batch = next((op for op in node.ops if isinstance(op, ops.Batch)), None)
         stats.batches = batch is not None
         if batch is not None and isinstance(batch.batch_size, int):
             stats.batch_size = batch.batch_size
         stats.fixed_executor = self.plan.settings.executor is not None
-        stats.fixed_rows = spot.max_rows if spot.fixed_rows else None
-        with _close_on_error([up]):
+        stats.fixed_rows = placement.max_rows if placement.fixed_rows else None
+        with _close_on_error([upstream]):
             executor = self._executor(node, SegmentRunner(node, self.plan.seed, self.plan.settings))
         executor.workers_requested = any(op.requested_workers is not None for op in stats.ops)
-        stats.kind, stats.workers, stats.working = executor.name, executor.num_workers, executor.num_workers
-        made = SegmentStage(
-            node, up, executor, self.budget, stats, self.wait, self._row_error_handler(node, up.state())
+        stats.stage_type, stats.workers, stats.working = (
+            executor.name,
+            executor.num_workers,
+            executor.num_workers,
         )
-        self.segments.append(made)
-        return made
+        stage = SegmentStage(
+            node,
+            upstream,
+            executor,
+            self.budget,
+            stats,
+            self.wait,
+            self._row_error_handler(node, upstream.state()),
+        )
+        self.segments.append(stage)
+        return stage
 
     def _executor(self, node: physical.Segment, runner: SegmentRunner) -> Executor:
         name = f"millrace-{node.ops[-1].label.lower()}"
@@ -147,7 +164,7 @@ class Lowering:
         return make_executor(THREADS, runner, node.placement.workers, name, self.plan.settings)
 
     def _lower_nested(self, node: Node, op: int) -> Stage:
-        """A dataset made inside flat_map: its own plan, run in the calling thread, for one epoch."""
+        """Lower a dataset created inside flat_map: a separate plan, run in the calling thread, for one epoch."""
         settings = self.plan.settings.replace(executor=INLINE)
         plan = optimize(bind(node, settings, seed=hash_integers(self.plan.seed, op) & 0xFFFFFFFF))
         inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
@@ -155,12 +172,12 @@ class Lowering:
 
 
 @contextlib.contextmanager
-def _close_on_error(made: list[Stage]) -> Iterator[None]:
-    """What was made is closed when the stage above cannot be: its workers have started already."""
+def _close_on_error(stages: list[Stage]) -> Iterator[None]:
+    """Close these stages if building the next one fails: their workers have already started."""
     try:
         yield
     except BaseException:
-        for stage in made:
+        for stage in stages:
             stage.close()
         raise
 
@@ -170,7 +187,7 @@ def _op_stats(op: Node, settings: Settings) -> OpStats:
     return OpStats(
         describe(op),
         op.call_site,
-        kind=type(op).__name__,
+        node_type=type(op).__name__,
         python=op.user_code,
         serial=serial,
         requested_workers=settings.num_parallel_workers if op.num_workers is None else op.num_workers,

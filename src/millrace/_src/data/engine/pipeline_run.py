@@ -1,20 +1,19 @@
-"""A run of a plan, from first pull to close.
+"""Execution of a plan: pulls rows from the root stage, tracks the position and shuts down deterministically.
 
-The contract, and anything else is a bug:
+The contract (any deviation is a bug):
 
 - *Exhausted*: at the end of the last epoch the run closes before StopIteration is raised; an endless run closes with
   its iterator. After that no worker, thread, open file or shared block of it exists.
-- *Failed*: an error surfaces at the consumer when its row's turn comes, after all rows before it. Then the run
-  closes; a later ``next()`` says that it is closed and why.
-- *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left to the end of the
-  interpreter closes its run. Closing is idempotent, safe from any thread, and takes less than a second: first every
-  wait of the engine ends (``interrupt``), then what is under way gets ``ending.GRACE`` seconds to finish. A user's
-  function that takes longer is killed with its worker process. In a thread it cannot be: that thread, a daemon, is
-  left to finish it, then closes what it held, its source included, and ends; its result is dropped, and no other row
-  is begun.
-- *Elsewhere*: a thread that waits for a row while another closes gets an error that says so. A user's function that
-  closes the run it works for goes on to its end; what is above it on the stack closes after it.
-- *Forked*: a child of fork inherits no run: closing there does nothing to the parent's workers.
+- *Failed*: an error is raised to the consumer at the position of its row, after all rows before it. Then the run
+  closes; a later ``next()`` reports that it is closed and why.
+- *Abandoned*: an iterator that is dropped, stopped early, interrupted by Ctrl-C, or left open until the interpreter
+  exits closes its run. Closing is idempotent, safe from any thread, and takes less than a second: first every wait of
+  the engine ends (``interrupt``), then chunks in flight have ``shutdown.GRACE_SECONDS`` to finish. A user function that
+  takes longer is killed with its worker process. A thread cannot be killed: that daemon thread finishes the function,
+  then closes what it holds, including its source, and ends; its result is dropped, and no other row is started.
+- *From another thread*: a thread that waits for a row while another closes the run gets an error with that reason. A
+  user function that closes its own run continues to its end; the callers on its stack close after it.
+- *Forked*: a child of fork inherits no run: closing there does not affect the parent's workers.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from millrace._src.data.plan.bind import Plan
 from millrace._src.data.plan.node import walk
 from millrace._src.data.plan.nodes.order_ops import Read
 
-from .cursor import Cursor, check_like
+from .cursor import Cursor, check_state_layout
 from .lowering import Lowering
 from .shutdown import remaining_seconds, shutdown_deadline
 from .stages.base import END_OF_EPOCH, Interrupted, Signal, Stage
@@ -52,12 +51,12 @@ _live: weakref.WeakSet[PipelineRun] = weakref.WeakSet()
 
 
 class PipelineRun:
-    """Pulls rows out of the root stage and knows the position after each."""
+    """Pulls rows from the root stage and tracks the position after each."""
 
     def __init__(self, plan: Plan, epochs: int | None, state: Any = None) -> None:
         self.plan = plan
         self.pid = os.getpid()
-        # taken before the first row: what objects gather while rows run is no part of what they are
+        # computed before the first row: state that objects accumulate while rows run is not part of the plan
         self.fingerprint = plan.fingerprint()
         cursor = None if state is None else Cursor.from_json(state)
         if cursor is not None:
@@ -65,14 +64,14 @@ class PipelineRun:
         self.stats = RunStats()
         self.failed_rows = FailedRowLog()
         self.budget = MemoryBudget.from_settings(plan.settings)
-        self.padded_rows = _padding(plan)
+        self.padded_rows = _count_padded_rows(plan)
         self.closed = False
         self.close_reason: BaseException | str | None = None
         self.epoch, self.step = 0, 0
         self._chunk: Chunk | None = None
         self._row_in_chunk = 0
         self._closing = threading.RLock()
-        # held while rows are pulled, and by whom; whoever has it may close the stages
+        # held while rows are pulled; only its holder may close the stages
         self._pull_lock = threading.Lock()
         self._pulling_thread: int | None = None
         self._released = False
@@ -86,19 +85,21 @@ class PipelineRun:
         _live.add(self)
 
     def _tuner(self, lowering: Lowering) -> Tuner | None:
-        """Who finds the numbers of this run while it goes on, where that is wished and there are any."""
+        """The autotuner of this run, if enabled and if there are parameters to tune."""
         settings = self.plan.settings
         if not settings.enable_autotune or not any(s.executor.traits.background for s in lowering.segments):
             return None
-        # loaded by those who wish it: no import waits for it
+        # imported only when enabled, to keep the import fast
         from .autotune.config_file import AutotuneFile
         from .autotune.tuner import Tuner
 
         prefix = settings.autotune_filepath_prefix
         try:
             saved = None if prefix is None else AutotuneFile(prefix, self.plan, self.fingerprint)
-            segments, pumps = lowering.segments, lowering.prefetch_stages
-            return Tuner(self.stats, self.budget, segments, pumps, settings.autotune_interval, saved)
+            segments, prefetch_stages = lowering.segments, lowering.prefetch_stages
+            return Tuner(
+                self.stats, self.budget, segments, prefetch_stages, settings.autotune_interval, saved
+            )
         except BaseException:
             self.root.close()  # its workers may have started
             raise
@@ -106,12 +107,12 @@ class PipelineRun:
     # rows ----------------------------------------------------------------------------------------
 
     def next_row(self) -> dict[str, Any] | Signal:
-        """The next row, END at the end of each epoch, DONE after the last."""
+        """The next row, END_OF_EPOCH at the end of each epoch, END_OF_DATA after the last."""
         if self._chunk is None:
             began = self._enter()
             signal: Signal | None = END_OF_EPOCH
             try:
-                signal = self._pull_alone(began)
+                signal = self._pull_locked(began)
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     raise PlanError(self._closed_text()) from None
@@ -142,7 +143,7 @@ class PipelineRun:
             self.tuner.on_step()
         return began
 
-    def _pull_alone(self, began: float) -> Signal | None:
+    def _pull_locked(self, began: float) -> Signal | None:
         with self._pull_lock:
             self._pulling_thread = threading.get_ident()
             try:
@@ -153,18 +154,18 @@ class PipelineRun:
     def _pull(self, began: float) -> Signal | None:
         while True:
             before = self.root.state()
-            got = self.root.pull()
-            if isinstance(got, Signal):
+            output = self.root.pull()
+            if isinstance(output, Signal):
                 self._chunk_state, self._row_in_chunk = self.root.state(), 0
-                if got is END_OF_EPOCH:
+                if output is END_OF_EPOCH:
                     self.epoch, self.step = self.epoch + 1, 0
                     self.stats.epochs += 1
-                return got
-            if self._rows_to_drop >= len(got):  # delivered before the state was saved
-                self._rows_to_drop -= len(got)
+                return output
+            if self._rows_to_drop >= len(output):  # delivered before the state was saved
+                self._rows_to_drop -= len(output)
                 continue
             self._chunk, self._chunk_state, self._row_in_chunk, self._rows_to_drop = (
-                got,
+                output,
                 before,
                 self._rows_to_drop,
                 0,
@@ -196,7 +197,7 @@ class PipelineRun:
     def _restore(self, cursor: Cursor) -> None:
         saved = cursor.stages["root"]
         try:
-            check_like(self._chunk_state, saved)
+            check_state_layout(self._chunk_state, saved)
             self.root.restore(saved)
         except MillraceError:
             self.root.close()  # its workers may have started
@@ -210,7 +211,7 @@ class PipelineRun:
         self.epoch, self.step = cursor.epoch, cursor.step
 
     def skip_to_next_epoch(self) -> None:
-        """Leave out what is left of this epoch."""
+        """Skip the rest of this epoch."""
         if self.closed:
             raise PlanError(self._closed_text())
         self._chunk, self._rows_to_drop = None, 0
@@ -218,8 +219,10 @@ class PipelineRun:
         self.epoch, self.step, self._chunk_state = self.epoch + 1, 0, self.root.state()
 
     def skip(self, epochs: int, steps: int) -> None:
-        """Begin at a later step: whole epochs are left out unread, single steps too where a row's place tells its
-        number; else they are made and dropped.
+        """Start at a later step.
+
+        Epochs are skipped without reading. Steps are skipped without reading if the row number follows from the
+        position; otherwise rows are produced and dropped.
         """
         for _ in range(epochs):
             self.root.skip_epoch()
@@ -229,7 +232,7 @@ class PipelineRun:
     # waiting -------------------------------------------------------------------------------------
 
     def _wait(self, what: Any, stage: Stage) -> None:
-        """Wait for a task or a queue; when nothing moves for too long, say where every worker stands."""
+        """Wait for a task or a queue; log the stacks of all workers when there is no progress for too long."""
         settings = self.plan.settings
         patience = settings.multiprocessing_timeout_interval if settings.enable_watchdog else None
         deadline = None if patience is None else time.monotonic() + patience
@@ -240,19 +243,19 @@ class PipelineRun:
                 log.warning("%s", self._stall_text(stage, patience))
                 deadline = time.monotonic() + patience
             if isinstance(what, threading.Condition):
-                return  # the caller looks at its queue again
+                return  # the caller checks its queue again
 
     def _stall_text(self, stage: Stage, patience: float) -> str:
         stacks = getattr(getattr(stage, "executor", None), "stacks", lambda: "")()
         return (
-            f"nothing came out of {stage.stats.name} for {patience} seconds. Its workers stand here:\n{stacks}\n"
-            "If this is expected, raise config.set_multiprocessing_timeout_interval(seconds)."
+            f"{stage.stats.name} produced nothing for {patience} seconds. Stacks of its workers:\n{stacks}\n"
+            "If this is expected, increase config.set_multiprocessing_timeout_interval(seconds)."
         )
 
     # the end -------------------------------------------------------------------------------------
 
     def close(self, why: BaseException | str | None = None) -> None:
-        """Stop everything, as the contract above says."""
+        """Stop the run as described in the contract above."""
         if os.getpid() != self.pid:
             return
         with self._closing:
@@ -269,7 +272,7 @@ class PipelineRun:
                 self._release()
 
     def _release(self) -> None:
-        """Close the stages, unless a thread is inside them that does not come out in time: then it does it itself."""
+        """Close the stages; if another thread is in them after the deadline, that thread closes them later."""
         if self._pulling_thread == threading.get_ident() or not self._pull_lock.acquire(
             timeout=remaining_seconds()
         ):
@@ -282,8 +285,8 @@ class PipelineRun:
             self._pull_lock.release()
 
 
-def _padding(plan: Plan) -> int:
-    """Rows of this shard that another one has too, so that all make the same number of steps; never silent."""
+def _count_padded_rows(plan: Plan) -> int:
+    """Number of padding rows of this shard, which equalize the number of steps of all shards; logged."""
     total = 0
     for node in walk(plan.logical):
         if (
@@ -294,7 +297,7 @@ def _padding(plan: Plan) -> int:
             rows = node.sampler.shard_padding(node.source.size() or 0)
             if rows > 0:
                 log.info(
-                    "%s: %d rows of this shard are padding, given twice so that all shards are equal",
+                    "%s: %d rows of this shard are padding (duplicates), so that all shards have the same size",
                     node.label,
                     rows,
                 )

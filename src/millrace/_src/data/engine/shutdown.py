@@ -1,6 +1,7 @@
-"""How long the end of a run waits for threads that may be inside a user's code.
+"""Shared shutdown deadline: how long closing a run waits for its threads.
 
-All waits of one closing share one limit, so that it does not grow with the number of stages.
+The threads may be inside user code. All waits of one shutdown share one deadline, so that it does not grow with the
+number of stages.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 
 __all__ = ["GRACE_SECONDS", "join_thread", "remaining_seconds", "shutdown_deadline"]
 
-# Seconds: with what comes after them, closing stays below one.
+# In seconds; together with the remaining steps, closing stays below one second.
 GRACE_SECONDS = 0.5
 
 
@@ -25,7 +26,7 @@ _limit = _Limit()
 
 @contextlib.contextmanager
 def shutdown_deadline(seconds: float = GRACE_SECONDS) -> Iterator[None]:
-    """Everything that this thread closes in here waits no longer than this, together."""
+    """Let all waits of this thread inside the block share one deadline."""
     before, _limit.until = _limit.until, time.monotonic() + seconds
     try:
         yield
@@ -34,7 +35,7 @@ def shutdown_deadline(seconds: float = GRACE_SECONDS) -> Iterator[None]:
 
 
 def remaining_seconds() -> float:
-    """Seconds that are left to wait.
+    """Seconds left until the deadline.
 
     >>> with shutdown_deadline(60):
     ...     59 < remaining_seconds() <= 60
@@ -44,7 +45,7 @@ def remaining_seconds() -> float:
 
 
 def join_thread(thread: threading.Thread) -> bool:
-    """Wait for the thread to end; False when it has not, or when it is the one that asks."""
+    """Wait for the thread to end; False if it has not ended in time, or if it is the calling thread."""
     if thread is threading.current_thread():
         return False
     thread.join(remaining_seconds())

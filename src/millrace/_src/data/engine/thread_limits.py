@@ -1,8 +1,8 @@
-"""The engine's two budgets: threads (its own and those of the libraries it calls) and bytes.
+"""Thread-pool limits for OpenCV, BLAS, OpenMP and numba inside pipeline workers, and the memory budget of a run.
 
-Libraries such as OpenCV, OpenBLAS and numba start a pool of threads each; inside workers those pools fight the
-pipeline's own threads for the cores. While a pipeline runs, each is held to its share, and afterwards the
-user's process is as it was.
+Libraries such as OpenCV, OpenBLAS and numba start a thread pool each; inside workers these pools compete with the
+pipeline's own threads for the cores. While a pipeline runs, each library is limited to its share; afterwards the limits
+of the user's process are restored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ log = get_logger(__name__)
 
 
 class _ThreadPoolLimits:
-    """Process-wide caps, applied by the first worker that starts and undone by the last that ends."""
+    """Process-wide limits, applied by the first worker that starts and removed by the last that ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,56 +48,56 @@ class _ThreadPoolLimits:
         self._share = 1
         self._cv2_before: int | None = None
         self._blas: Any = None
-        # the same for libraries that were found when a run was under way
+        # the same for libraries found during a run
         self._late: Any = None
-        # whether libraries that were loaded since the last run have been looked for
-        self._looked = True
+        # whether libraries loaded since the last run have been searched for
+        self._libraries_searched = True
 
     def enter(self, share: int) -> None:
         with self._lock:
-            if not self._users:  # counted once it is done: who fails here does not leave
+            if not self._users:  # counted only after success: a caller that fails here does not leave
                 if _has_new_extensions():
                     find_thread_pools()
-                _take_over(_controller)
+                _clear_controlling_thread(_controller)
                 self._blas = _controller.limit(limits=share, user_api="blas")
-                self._share, self._looked = share, False
+                self._share, self._libraries_searched = share, False
             self._users += 1
             if self._users > 1:
                 return
-        found = self._cap_cv2()
-        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, found)
+        opencv_change = self._limit_opencv_threads()
+        log.info("threads of libraries inside workers: BLAS, OpenMP and numba -> %d%s", share, opencv_change)
 
-    def look_again(self) -> None:
-        """Cap OpenCV once it is there: a user's function may be the first to import it."""
+    def limit_opencv(self) -> None:
+        """Limit OpenCV once it is loaded: a user function may be the first to import it."""
         if self._cv2_before is None and "cv2" in sys.modules:
-            found = self._cap_cv2()
-            if found:
-                log.info("threads of libraries inside workers%s", found)
+            opencv_change = self._limit_opencv_threads()
+            if opencv_change:
+                log.info("threads of libraries inside workers%s", opencv_change)
 
-    def look(self) -> None:
-        """Cap the libraries that were loaded since the last run began."""
+    def limit_new_libraries(self) -> None:
+        """Limit the libraries that were loaded since the last run started."""
         with self._lock:
-            if self._looked or not self._users:
+            if self._libraries_searched or not self._users:
                 return
-            self._looked = True
-            # the others stay as they are: workers are at work, and must not see them free for a moment
+            self._libraries_searched = True
+            # known libraries keep their limits: running workers must not see them removed for a moment
             known = {library.filepath for library in _controller.lib_controllers}
             find_thread_pools()
-            new = [each.filepath for each in _controller.lib_controllers if each.filepath not in known]
+            new = [loaded.filepath for loaded in _controller.lib_controllers if loaded.filepath not in known]
             if new:
                 late = _controller.select(filepath=new)
-                _take_over(late)
+                _clear_controlling_thread(late)
                 self._late = late.limit(limits=self._share, user_api="blas")
 
     def _restore(self) -> None:
-        _take_over(_controller)
+        _clear_controlling_thread(_controller)
         for limited in (self._late, self._blas):
             if limited is not None:
                 limited.restore_original_limits()
         self._late = self._blas = None
-        _take_over(_controller)  # the user's own limits work again, from any thread
+        _clear_controlling_thread(_controller)  # the user's own limits apply again, from any thread
 
-    def _cap_cv2(self) -> str:
+    def _limit_opencv_threads(self) -> str:
         cv2 = sys.modules.get("cv2")
         with self._lock:
             if cv2 is None or not hasattr(cv2, "setNumThreads"):
@@ -121,28 +121,28 @@ class _ThreadPoolLimits:
 
 
 _caps = _ThreadPoolLimits()
-# threadpoolctl's view of the loaded BLAS and OpenMP libraries. The first look takes two milliseconds and comes with the
-# import, since a first batch is waited for; each run looks again after its first chunks, for what was loaded since.
+# threadpoolctl's controller of the loaded BLAS and OpenMP libraries. The first search takes two milliseconds and
+# happens at import, so that the first batch does not wait for it; each run searches again after its first chunks.
 _controller = threadpoolctl.ThreadpoolController()
-# The modules that were there when it last looked. One that came since and is no Python may have brought a library.
-_seen = set(sys.modules)
+# The modules loaded at the last search. An extension module loaded since may have loaded a library.
+_known_modules = set(sys.modules)
 
 
 def _has_new_extensions() -> bool:
-    global _seen
+    global _known_modules
     now = set(sys.modules)
-    new, _seen = now - _seen, now
+    new, _known_modules = now - _known_modules, now
     for name in new:
         top = name.partition(".")[0]
         if top in ("millrace", "numpy") or top in sys.stdlib_module_names:
-            continue  # they bring none; numpy's own came with its first part, before us
+            continue  # no thread pools; numpy's was loaded with numpy, before Millrace
         if str(getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)).endswith(".so"):
             return True
     return False
 
 
 def _after_fork() -> None:
-    """A child of fork has none of our threads, and must not inherit a lock that one of them held."""
+    """A child of fork has none of these threads, and must not inherit a lock that one of them held."""
     global _caps
     _caps = _ThreadPoolLimits()
 
@@ -152,8 +152,9 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @contextlib.contextmanager
 def pause_opencv_threads() -> Iterator[None]:
-    """Around a fork: OpenCV's threads end before it. A child has none of them, yet would wait for them to end when
-    it sets their number.
+    """Stop OpenCV's threads around a fork.
+
+    A child process does not have these threads, but would wait for them to end when it sets their number.
     """
     cv2 = sys.modules.get("cv2")
     if cv2 is None or not hasattr(cv2, "setNumThreads"):
@@ -169,13 +170,13 @@ def pause_opencv_threads() -> Iterator[None]:
 
 
 def find_thread_pools() -> None:
-    """Find the BLAS and OpenMP libraries that are loaded now."""
+    """Find the loaded BLAS and OpenMP libraries."""
     global _controller
     _controller = threadpoolctl.ThreadpoolController()
 
 
-def _take_over(controller: Any) -> None:
-    """threadpoolctl lets one thread set OpenBLAS's limit and ignores all others; ours may be any thread."""
+def _clear_controlling_thread(controller: Any) -> None:
+    """Allow any thread to set OpenBLAS's limit: threadpoolctl accepts only the first thread and ignores others."""
     for library in controller.lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
         if clear is not None:
@@ -184,29 +185,31 @@ def _take_over(controller: Any) -> None:
 
 @contextlib.contextmanager
 def limit_library_threads(share: int = 1) -> Iterator[None]:
-    """Hold OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
+    """Limit OpenCV, BLAS, OpenMP and numba to ``share`` threads while a worker thread runs."""
     caps = _caps
     caps.enter(share)
     try:
-        _cap_this_thread(share)
+        _limit_current_thread(share)
         yield
     finally:
         caps.leave()
 
 
 def limit_loaded_libraries(share: int = 1) -> None:
-    """Cap what was loaded since the last run began; that takes a millisecond or two, so no first batch waits for it."""
-    _caps.look()
-    _cap_this_thread(share)
+    """Limit libraries loaded since the last run started. It takes one or two milliseconds, so it does not run before
+    the first batch.
+    """
+    _caps.limit_new_libraries()
+    _limit_current_thread(share)
 
 
 def limit_new_libraries() -> None:
-    """Cap what has been imported since; called before each chunk, so it must cost next to nothing."""
-    _caps.look_again()
+    """Limit libraries imported since then; called before each chunk, so it must be very cheap."""
+    _caps.limit_opencv()
 
 
-def _cap_this_thread(share: int) -> None:
-    """numba's and OpenMP's settings belong to the calling thread, so they end with the worker."""
+def _limit_current_thread(share: int) -> None:
+    """Limit numba and OpenMP in the calling thread; these settings are per thread and end with the worker."""
     numba = sys.modules.get("numba")
     if numba is not None and hasattr(numba, "set_num_threads"):
         numba.set_num_threads(share)
@@ -224,7 +227,7 @@ _VARIABLES = (
 
 
 def limit_process_threads(share: int = 1) -> None:
-    """The same for a worker process, for good: its libraries serve nobody else."""
+    """Limit library threads of a worker process permanently."""
     for name in _VARIABLES:  # for libraries that are not loaded yet
         os.environ[name] = str(share)
     _caps.enter(share)
@@ -232,7 +235,7 @@ def limit_process_threads(share: int = 1) -> None:
 
 
 def thread_limit_error(wanted: int, started: int) -> ResourceError:
-    """What to say when the system starts no more threads: the numbers, and what to do."""
+    """The error when the system starts no more threads: the limits, and what to do."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     running = threading.active_count()
     return ResourceError(
@@ -243,10 +246,10 @@ def thread_limit_error(wanted: int, started: int) -> ResourceError:
 
 
 def warn_fewer_threads(wanted: int, started: int) -> None:
-    """Fewer workers than asked are enough to go on; say so once."""
+    """Warn once that fewer workers than requested are running."""
     warn_once(
         "fewer-threads",
-        f"{thread_limit_error(wanted, started)} Going on with {started}; the rows are the same.",
+        f"{thread_limit_error(wanted, started)} Continuing with {started}; the rows are the same.",
     )
 
 
@@ -258,7 +261,7 @@ def _shown(limit: int) -> str:
 # bytes
 
 
-# where the container writes that down is found once, with the import: a first batch is waited for
+# the files with the container's limits are located once at import, so that the first batch does not wait for it
 memory_limit(), available_cores()
 
 
@@ -268,7 +271,7 @@ _KEPT_BYTES = 8 << 20
 
 
 def _frugal_malloc() -> Callable[[], None]:
-    """Keep freed memory from piling up in per-thread heaps; gives a function that returns it to the system."""
+    """Keep freed memory from accumulating in per-thread heaps. Returns a function that returns it to the system."""
     try:
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_ARENA_MAX, 1)
@@ -280,19 +283,19 @@ def _frugal_malloc() -> Callable[[], None]:
 
 
 class MemoryBudget:
-    """The bytes a run may hold in queues, shuffle windows and chunks under way.
+    """The bytes that a run may hold in queues, shuffle windows and chunks in flight.
 
-    A stage asks before it takes on more; it is let through when the bytes fit, or when it holds nothing yet, so
-    that every stage can always move one chunk and a small budget slows the run but never stops it.
+    A stage reserves bytes before it takes a chunk. The reservation succeeds if the bytes fit, or if the stage holds
+    nothing yet, so that every stage can always process one chunk: a small budget slows the run but never blocks it.
     """
 
     def __init__(self, limit: int, tight: bool = True) -> None:
-        # tight: the user set the number, so the first chunk goes alone, to learn its size
+        # tight: set by the user, so the first chunk runs alone, to measure its size
         self.limit, self.tight = limit, tight
         self.used = 0
         self.peak = 0
         self._lock = threading.Lock()
-        # what is freed must really go when the user counts on a number
+        # with a user-defined budget, freed memory must be returned to the system
         self._trim = _frugal_malloc() if tight else None
         self._freed = 0
 
@@ -312,13 +315,13 @@ class MemoryBudget:
             return True
 
     def require_fits(self, size: int, name: str, what: str) -> None:
-        """Say so, once, when the smallest piece that can be worked on is larger than the user's whole budget."""
+        """Warn once when the smallest unit of work is larger than the user's whole budget."""
         if self.tight and size > self.limit:
             warn_once(
                 f"budget-{self.limit}-{name}",
                 f"{name}: the memory budget of {self.limit} bytes is too small: {what} takes up to {size} bytes while "
-                f"it is made. The rows are the same, one piece at a time, and more is held than was asked for; "
-                f"config.set_memory_budget({size}) or more would be enough.",
+                f"it is computed. The rows are the same, processed one unit at a time, and more memory is used; "
+                f"set config.set_memory_budget({size}) or more.",
             )
 
     def release(self, size: int) -> None:

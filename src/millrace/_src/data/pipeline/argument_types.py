@@ -1,4 +1,4 @@
-"""Checks that several methods share and that no annotation can express."""
+"""Argument checks shared by several methods that an annotation cannot express."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def with_kwargs_signature(function: F) -> F:
     """Show ``**kwargs`` at the end of a method's signature, as MindSpore's shows it.
 
-    Scripts look for it there to tell MindSpore 2 from 1. Calls are checked as before: a misspelt argument is
+    Scripts check for it to distinguish MindSpore 2 from 1. Calls are checked as before: a misspelt argument is
     still an error.
     """
     signature = inspect.signature(function)
@@ -39,12 +39,12 @@ def with_kwargs_signature(function: F) -> F:
 
 
 class _Workers:
-    """At least one worker. More than there are cores is allowed: the user may know why."""
+    """A number of workers of at least 1. More workers than cores are allowed."""
 
     def check(self, name: str, value: Any) -> None:
         if isinstance(value, int) and value < 1:
             raise ArgumentValueError(
-                f"{name} must be at least 1, but got {value}. Leave it out and the engine chooses the number."
+                f"{name} must be at least 1, but got {value}. Omit it to let the engine choose the number."
             )
         if isinstance(value, int):
             warn_too_many_workers(name, value, stacklevel=7)
@@ -62,7 +62,7 @@ _DIMENSION = Range(1, INT32_MAX)
 
 
 def check_max_rowsize(name: str, value: Any) -> None:
-    """MindSpore sizes its shared memory by this number; here slabs grow as needed, so it is only checked."""
+    """MindSpore sizes its shared memory by this number; here shared memory grows as needed, so it is only checked."""
     if value is None:
         return
     check_type(value, (int, list), name)
@@ -125,7 +125,7 @@ def check_pad_info(pad_info: dict[Any, Any] | None) -> dict[str, tuple[Any, Any]
 
 
 def count_parameters(function: Callable[..., Any], required: bool = False) -> int | None:
-    """How many parameters a function takes, or needs; None where it takes any number or cannot be asked."""
+    """The number of parameters of a function, or of required ones; None if it is variable or cannot be inspected."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A dataset is a node and a session: the node is frozen, everything that changes lives in the session."""
+"""Base class of datasets: a frozen plan node and a mutable DatasetState."""
 
 from __future__ import annotations
 
@@ -28,12 +28,24 @@ __all__ = ["DatasetBase", "DatasetState"]
 log = get_logger(__name__)
 
 
+# Names that the fields of `DatasetState` have in pickles of version 0.2.0.
+_FIELDS_0_2_0 = {
+    "below": "input_states",
+    "parts": "inputs",
+    "seen": "cached_metadata",
+    "drawn_seed": "first_seed",
+    "ran": "has_run",
+    "unsampled": "node_before_sampler",
+    "runs_on": "executor_choice",
+}
+
+
 @dataclasses.dataclass(eq=False)
 class DatasetState:
     """What a dataset remembers between calls; ``below`` are the sessions of the datasets it was made from."""
 
     input_states: tuple[DatasetState, ...] = ()
-    # the datasets that this one was made from: what `children` shows
+    # the datasets that this one was made from, for `children`
     inputs: tuple[Any, ...] = ()
     gates: dict[str, SyncGate] = dataclasses.field(default_factory=dict)
     init_step: int | None = None
@@ -45,19 +57,22 @@ class DatasetState:
     # the seed of the first run: where the user set none, dataset[i] is a row of that run
     first_seed: int | None = None
     has_run: bool = False
-    # the user's line that made the last iterator
+    # the user's line that created the last iterator
     iterated_at: str = ""
     # the concatenation as it was before use_sampler, which replaces the sampler of an earlier call
     node_before_sampler: Node | None = None
-    # the executor, and what it was told, if the user said so for this dataset
+    # the executor and its options, if the user set them for this dataset
     executor_choice: tuple[str | None, tuple[tuple[str, Any], ...]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Runs are this process's alone: a copy has none yet."""
+        """Runs are not pickled: they belong to this process."""
         return vars(self) | {"runs": []}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({_FIELDS_0_2_0.get(name, name): value for name, value in state.items()})
+
     def resolve_executor(self) -> tuple[str | None, tuple[tuple[str, Any], ...]] | None:
-        """Where to run, as it was said last; of several datasets brought together, for the first of them."""
+        """The last executor set with run_on; for several inputs, that of the first one with a setting."""
         if self.executor_choice is not None:
             return self.executor_choice
         return next(filter(None, (session.resolve_executor() for session in self.input_states)), None)
@@ -70,7 +85,7 @@ class DatasetState:
 
 
 class DatasetBase:
-    """What every op method builds on."""
+    """Base class of the op methods."""
 
     # the class of what a method returns; set by dataset.py, which imports the op modules
     _dataset_class: ClassVar[type[Any]]
@@ -79,7 +94,7 @@ class DatasetBase:
     _session: DatasetState
 
     def _with_node(self, node: Node, *datasets: DatasetBase) -> Dataset:
-        """A new dataset with this node on top; this one stays as it is and may feed others too."""
+        """A new dataset with this node on top; this one is unchanged and can be the input of others too."""
         parts = (self, *datasets)
         dataset: Dataset = self._dataset_class._from_node(
             node, DatasetState(tuple(part._session for part in parts), parts)
@@ -93,7 +108,7 @@ class DatasetBase:
         return dataset
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A dataset of its own over the same frozen nodes: what one is told (use_sampler ...) the other never hears.
+        """Copy the dataset over the same frozen nodes: later changes (use_sampler ...) affect only one of them.
 
         The user's source object is shared, as in MindSpore.
         """
@@ -112,7 +127,7 @@ class DatasetBase:
         return duplicate
 
     def _first_seed(self) -> int:
-        """The seed of the first run, drawn now if there was none and the user set none."""
+        """The seed of the first run; chosen now if there was no run and the user set no seed."""
         if self._session.first_seed is None:
             self._session.first_seed = resolve_seed(self._node, settings.current())
         return self._session.first_seed
@@ -138,15 +153,15 @@ class DatasetBase:
     # sizes ---------------------------------------------------------------------------------------
 
     def _known_size(self) -> int | None:
-        """Rows of an epoch if that can be told without running; an endless repeat counts once."""
+        """Rows of an epoch if they are known without running; an endless repeat counts once."""
         size = size_of(self._node)
         if size == INFINITE:
             size = size_of(rewrite(self._node, _repeat_once))
         return None if size is None or math.isinf(size) else int(size)
 
     def _remember_size(self, rows: int) -> None:
-        """An epoch had this many rows: keep that where nothing else can tell (a filter, rows that failed)."""
-        # a user's sampler is not asked once more only to hear the same
+        """Remember the rows of an epoch if they are not known otherwise (a filter, failed rows)."""
+        # do not iterate a user's sampler again for the same number
         if (
             any(_sampler_predicate(node, "must_iterate_to_count") for node in walk(self._node))
             or self._known_size() != rows
@@ -154,12 +169,12 @@ class DatasetBase:
             self._session.cached_metadata["size"] = rows
 
     def _replace_node(self, node: Node) -> None:
-        """Another node for this dataset (use_sampler): what was seen of the old one is forgotten."""
+        """Replace the node of this dataset (use_sampler), and clear the cached metadata."""
         self._node = node
         self._session.cached_metadata.clear()
 
     def _peek(self, node: Node, limit: int | None) -> Iterator[dict[str, Any]]:
-        """The first rows of a tree (all when limit is None), run in this thread without hooks, callbacks and gates."""
+        """The first rows of a tree (all if limit is None), run in this thread without hooks, callbacks and gates."""
         quiet = settings.current().replace(executor=INLINE, debug_mode=False, debug_hooks=())
         if limit is not None:
             node = ops.Take(inputs=(node,), count=limit)
@@ -173,8 +188,8 @@ class DatasetBase:
     def get_dataset_size(self) -> int:
         """Batches (or rows, where nothing is batched) in one epoch.
 
-        Known without reading wherever the ops allow it; a filter or a batch size by function is counted by
-        running once, and remembered.
+        It is known without reading if the ops allow it; with a filter or a batch size by function, the pipeline runs
+        once to count, and the result is remembered.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_dataset_size()
@@ -192,7 +207,7 @@ class DatasetBase:
         return self.get_dataset_size()
 
     def __bool__(self) -> bool:
-        return True  # `if dataset:` asks whether there is one, and must not count rows
+        return True  # `if dataset:` checks for None, and must not count rows
 
     # order ---------------------------------------------------------------------------------------
 
@@ -230,7 +245,7 @@ def _repeat_once(node: Node) -> Node:
 
 
 def _without_side_effects(node: Node) -> Node:
-    """The same rows without anything that the training side would notice: callbacks, gates and caches."""
+    """The same rows without side effects for the training loop: without callbacks, gates and caches."""
 
     def rule(n: Node) -> Node:
         if n.is_synchronized or isinstance(n, ops.Cache):

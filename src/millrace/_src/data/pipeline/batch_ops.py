@@ -43,16 +43,16 @@ class BatchOps(DatasetBase):
     ) -> Dataset:
         """Stack rows into batches.
 
-        ``batch_size`` is a number, or a function of ``BatchInfo`` that gives one for each batch. With
+        ``batch_size`` is a number, or a function of ``BatchInfo`` that returns one for each batch. With
         ``per_batch_map`` a function gets the rows of each batch (one list per column, then ``BatchInfo``) and
-        returns the rows to stack: the place to bring images of different sizes to one size.
+        returns the rows to stack, for example after resizing images of different sizes.
 
-        With ``max_tokens`` a batch has as many rows, one after the other, as fit when each is padded to the longest:
-        rows times longest is never more. ``batch_size``, if given, is the most rows. Rows are padded as by
-        ``padded_batch(pad_info=...)``, unless a ``per_batch_map`` does it. A row is as long as the longest of its
-        columns along the first axis, or as ``length_of`` says: a column, or a function of all columns. One that is
-        longer than ``max_tokens`` by itself is an error. With shards each has rows of its own, and so may have another
-        number of batches; ``.repeat().batch(max_tokens=...).take(steps)`` gives each the same number.
+        With ``max_tokens`` a batch has as many consecutive rows as fit when each is padded to the longest:
+        rows times the longest length never exceeds it. ``batch_size`` is then the maximum number of rows. Rows are
+        padded as by ``padded_batch(pad_info=...)``, unless ``per_batch_map`` is set. The length of a row is that of the
+        longest of its columns along the first axis, or is defined by ``length_of``: a column, or a function of all
+        columns. A row that is longer than ``max_tokens`` is an error. Shards have different rows, and so may have
+        different numbers of batches; ``.repeat().batch(max_tokens=...).take(steps)`` gives each the same number.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3, 4, 5], shuffle=False).batch(2)
@@ -89,7 +89,7 @@ class BatchOps(DatasetBase):
                 raise ArgumentValueError("input_columns can be specified only when per_batch_map is set.")
             takes = count_parameters(per_batch_map)
             if takes is not None and (rng_parameter_index(per_batch_map) or 0) > len(columns):
-                takes -= 1  # random numbers of the batch, if it asks for them
+                takes -= 1  # the parameter rng
             if takes is not None and takes - 1 != len(columns):
                 raise ArgumentValueError("The signature of per_batch_map should match with input columns.")
         if per_batch_map is not None and not callable(per_batch_map):
@@ -129,8 +129,8 @@ class BatchOps(DatasetBase):
     ) -> Dataset:
         """Pad rows to one shape, then stack them.
 
-        ``pad_info`` maps a column to (shape, value); None in a shape means the largest of the batch. Without it, or
-        with an empty dict, every column is padded to its largest, with 0 or empty text. (MindSpore pads nothing
+        ``pad_info`` maps a column to (shape, value); None in a shape means the largest size in the batch. Without it,
+        or with an empty dict, every column is padded to its largest size, with 0 or empty text. (MindSpore pads nothing
         without it.)
 
         >>> import numpy as np
@@ -173,8 +173,8 @@ class BatchOps(DatasetBase):
     ) -> Dataset:
         """Batch rows of similar length together, so that little is padded.
 
-        Bucket i takes lengths from ``bucket_boundaries[i-1]`` up to, not including, ``bucket_boundaries[i]``,
-        and leaves as a batch when it holds ``bucket_batch_sizes[i]`` rows.
+        Bucket i contains lengths from ``bucket_boundaries[i-1]`` up to, not including, ``bucket_boundaries[i]``,
+        and becomes a batch when it holds ``bucket_batch_sizes[i]`` rows.
 
         >>> import numpy as np
         >>> import millrace.dataset as ds
@@ -207,7 +207,7 @@ class BatchOps(DatasetBase):
 
 
 def _check_tokens(batch_size: Any, max_tokens: int | None, length_of: Any, pad_info: Any) -> None:
-    """What goes with max_tokens, and only with it."""
+    """Check the arguments that require max_tokens, and those that it allows."""
     if max_tokens is None:
         if length_of is not None:
             raise ArgumentValueError("length_of can be specified only when max_tokens is set.")

@@ -1,4 +1,4 @@
-"""cache: keep what comes out of any op."""
+"""cache: store the output rows of any op."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class CacheOp(DatasetBase):
     def cache(
         self, cache: Annotated[Any, CacheArgument()] = None, *, size: int = 0, path: str | None = None
     ) -> Dataset:
-        """Make the rows up to here once, and read them again in later epochs and by later runs.
+        """Compute the rows up to here once, and reuse them in later epochs and later runs.
 
-        Without an argument they are kept in this process and its workers; ``path`` keeps them in a folder that outlives
-        it; ``DatasetCache(session_id=...)`` in a server that several processes share. ``size`` is the most megabytes.
-        User functions, filters and batches may stand below; random ops may not, and are named. Rows that are cheaper to
-        make than to fetch are not kept: ``report()`` says what the cache did.
+        Without an argument they are stored in this process and its workers; ``path`` stores them in a permanent folder;
+        ``DatasetCache(session_id=...)`` in a server that several processes share. ``size`` is the limit in megabytes.
+        User functions, filters and batches may be below; a random op is an error that names it. Rows that are cheaper
+        to compute than to fetch are not stored: ``report()`` shows the statistics of the cache.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).map(lambda x: x * 2).batch(3).cache()

@@ -1,4 +1,4 @@
-"""Callbacks of ``map``: user code that runs as epochs and rows begin and end, and may wait for training."""
+"""Callbacks of ``map``: user code that runs when epochs and rows begin and end, and may wait for training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CallbackParam", "DSCallback", "WaitedDSCallback"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CallbackParam:
-    """Where a map stands. Epochs and steps count from 1; a step is a row of the map.
+    """The position of a map. Epochs and steps count from 1; a step is a row of the map.
 
     >>> CallbackParam(1, 3, 3).cur_step_num
     3
@@ -83,7 +83,7 @@ class DSCallback:
         """
 
     def hooks(self) -> frozenset[str]:
-        """The methods that this class overrides, which are all that the engine calls.
+        """The methods that this class overrides; the engine calls only these.
 
         >>> DSCallback().hooks()
         Traceback (most recent call last):
@@ -102,7 +102,7 @@ defined Callback.
         return overridden
 
     def create_runtime_obj(self) -> DSCallback:
-        """What the engine calls: this object, once it is sure that some method is overridden.
+        """Return this object after checking that a method is overridden; the engine calls this.
 
         >>> class Count(DSCallback):
         ...     def ds_begin(self, ds_run_context):
@@ -193,9 +193,9 @@ class _TrainingCallback:
 
 @public("dataset")
 class WaitedDSCallback(_TrainingCallback, DSCallback):
-    """A callback that holds the map back until training has caught up.
+    """A callback that delays the map until training has reached the same step.
 
-    Give it both to ``map(callbacks=...)`` and to the training loop. From the second epoch on, an epoch of the
+    Pass it both to ``map(callbacks=...)`` and to the training loop. From the second epoch on, an epoch of the
     map waits for the end of a training epoch and then calls ``sync_epoch_begin``; after the first
     ``step_size`` rows, a row waits for the end of a training step and then calls ``sync_step_begin``.
 
@@ -215,7 +215,7 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
 
     def _reset(self) -> None:
         self._changed = threading.Condition()
-        # the newest report of the training side, by kind, until a waiter takes it
+        # the newest report of the training loop by event, until a waiter takes it
         self._reports: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
         self._ended = False
@@ -229,7 +229,7 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
         self._reset()
         self.__dict__.update(state)
 
-    # --- for the user to write ----------------------------------------------------------------------------
+    # --- for the user to override -------------------------------------------------------------------------
 
     def sync_epoch_begin(self, train_run_context: Any, ds_run_context: CallbackParam) -> None:
         """Called before an epoch of the map, after a training epoch has ended.
@@ -285,7 +285,7 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
                 raise StallError(f"ds_{event}_begin timed out after {seconds} second(s).")
             if self._interrupted:
                 return None, False
-            # several reports since the last wait count as one: the newest says where training stands
+            # several reports since the last wait count as one: the newest has the position of training
             return self._reports.pop(event, self._last.get(event)), True
 
     # --- the training side --------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
         self._report(run_context, "epoch")
 
     def end(self, run_context: Any) -> None:
-        """Report that training has ended: the map waits no more.
+        """Report that training has ended: the map no longer waits.
 
         >>> WaitedDSCallback().end(None)
         """
@@ -322,7 +322,7 @@ class WaitedDSCallback(_TrainingCallback, DSCallback):
     # --- the engine's side --------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        """Let waiters go without a call: the pipeline is closing.
+        """Release waiters without calling the user's method: the pipeline is closing.
 
         >>> callback = WaitedDSCallback()
         >>> callback.interrupt()

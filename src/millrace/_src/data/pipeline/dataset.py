@@ -1,4 +1,4 @@
-"""Dataset: the one fluent class. Every method checks its arguments and wraps a node; nothing runs yet."""
+"""Dataset: lazy pipelines with chained methods. Every method checks its arguments and adds a node."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Dataset(
         raise ArgumentTypeError("Dataset is made by its sources: GeneratorDataset, NumpySlicesDataset ...")
 
     def _identity(self) -> dict[str, Any]:
-        """For a plan's fingerprint: a dataset that a user's function holds counts by its class."""
+        """For fingerprints: a dataset in a closure of a user function is identified by its class."""
         return {}
 
     @checked
@@ -91,8 +91,8 @@ class Dataset(
     ) -> DictIterator:
         """Rows as dicts: Tensors, numpy arrays, or torch or jax arrays (``output="torch"``).
 
-        Each ``for`` over the iterator is one epoch. ``state`` (from ``iterator.state()``) goes on in the
-        middle of an epoch, exactly, also with another number of workers.
+        Each ``for`` over the iterator is one epoch. ``state`` (from ``iterator.state()``) resumes exactly, also in the
+        middle of an epoch and with another number of workers.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
@@ -138,10 +138,10 @@ class Dataset(
         output: Output | None = None,
         state: Any = None,
     ) -> Epochs:
-        """The loop over epochs, in one run: each epoch has an order and random numbers of its own.
+        """Iterate over epochs in one run: each epoch has another order and other random numbers.
 
-        Rows are lists, or dicts with ``as_dict``. An epoch that is left early is over: the next one follows.
-        ``epochs(...).state()`` is a small dict; ``epochs(count, state=...)`` goes on with exactly the next row.
+        Rows are lists, or dicts with ``as_dict``. Leaving an epoch early ends it: the next one follows.
+        ``epochs(...).state()`` is a small dict; ``epochs(count, state=...)`` resumes with exactly the next row.
 
         >>> import millrace.dataset as ds
         >>> ds.config.set_seed(1)
@@ -173,8 +173,8 @@ class Dataset(
     ) -> None:
         """Write all rows to files: ``mindrecord`` or ``tfrecord``.
 
-        With ``checksums`` a file NAME.crc beside each MindRecord file lets `millrace record verify` and `repair` be
-        certain of every row; TFRecord files hold checksums anyway.
+        With ``checksums`` a file NAME.crc is written next to each MindRecord file, with which `millrace record verify`
+        and `repair` check every row; TFRecord files always contain checksums.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False).save("rows.mindrecord")
@@ -193,14 +193,14 @@ class Dataset(
         getattr(importlib.import_module(module), function)(self, file_name, num_files, **options)
 
     def reset(self) -> None:
-        """Nothing to do: each new iterator starts from the beginning (kept for MindSpore's scripts).
+        """Do nothing: each new iterator starts from the beginning (for compatibility with MindSpore's scripts).
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).reset()
         """
 
     def close_pool(self) -> None:
-        """Close the workers of this dataset's last run; its iterator cannot go on afterwards.
+        """Close the workers of this dataset's last run; its iterator cannot continue afterwards.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3])
@@ -214,7 +214,7 @@ class Dataset(
     def build_vocab(
         self, columns: Any, freq_range: Any, top_k: Any, special_tokens: Any, special_first: Any
     ) -> None:
-        """Superseded by ``text.Vocab.from_dataset``; kept so that old scripts hear of it.
+        """Deprecated: use ``text.Vocab.from_dataset``. It only issues a warning.
 
         >>> import millrace.dataset as ds
         >>> import warnings
@@ -228,7 +228,7 @@ class Dataset(
     def build_sentencepiece_vocab(
         self, columns: Any, vocab_size: Any, character_coverage: Any, model_type: Any, params: Any
     ) -> None:
-        """Superseded by ``text.SentencePieceVocab.from_dataset``; kept so that old scripts hear of it.
+        """Deprecated: use ``text.SentencePieceVocab.from_dataset``. It only issues a warning.
 
         >>> import millrace.dataset as ds
         >>> import warnings
@@ -240,11 +240,11 @@ class Dataset(
         warnings.warn("use text.SentencePieceVocab.from_dataset instead", DeprecationWarning, stacklevel=2)
 
     def use_sampler(self, new_sampler: Any) -> None:
-        """Deal a concatenation out to shards, or put all of it into random order; other ops have no sampler.
+        """Shard or shuffle a concatenation; other ops have no sampler.
 
-        A DistributedSampler (with ``shuffle=False``) goes round the shards over the border of the parts, and
-        repeats no row. It takes the place of the sources' own samplers, so what they shuffled comes in order; of
-        record files each shard gets neighbouring rows.
+        A DistributedSampler (with ``shuffle=False``) distributes the rows of all parts round robin over the shards,
+        and repeats no row. It replaces the samplers of the sources, so that their rows are not shuffled; of
+        record files each shard gets contiguous rows.
 
         >>> import millrace.dataset as ds
         >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1, 2, 3], [4, 5]))

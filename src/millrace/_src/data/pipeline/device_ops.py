@@ -1,4 +1,4 @@
-"""Batches on a device: a queue that is filled by hand, and an iterator."""
+"""Batches on a device: a queue that is filled manually, and an iterator."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["DeviceOps"]
 
 class DeviceOps(DatasetBase):
     def _device_run(self, num_epochs: int, state: Any = None) -> TupleIterator:
-        """Batches for a card, which does the last of the work on them: ``iterator.card`` says which."""
+        """Batches for a device that runs the offloaded transforms in ``iterator.device_work``."""
         return TupleIterator(self, None, num_epochs, "tensor", False, state, True)
 
     @checked
     def device_que(
         self, send_epoch_end: bool = True, create_data_info_queue: bool = False, queue_name: str = ""
     ) -> Any:
-        """A queue of batches on the context's device, which ``send`` begins to fill.
+        """A queue of batches on the context's device, which ``send`` starts to fill.
 
-        ``stop_send`` and ``continue_send`` hold it and let it go on; ``get_send_info`` says what was sent and what is
-        waited for; ``release`` ends it. ``ops.GetNext`` with its ``queue_name`` takes batches, and so does ``next``.
+        ``stop_send`` and ``continue_send`` pause and resume it; ``get_send_info`` returns statistics of the transfer;
+        ``release`` ends it. ``ops.GetNext`` with its ``queue_name`` takes batches, and so does ``next``.
 
         >>> import millrace.dataset as ds
         >>> queue = ds.NumpySlicesDataset({"x": [1.0, 2.0]}, shuffle=False).batch(2).device_que()
@@ -48,10 +48,10 @@ class DeviceOps(DatasetBase):
         output: Literal["tensor", "torch", "jax"] = "tensor",
         state: Any = None,
     ) -> Any:
-        """Batches on a device, moved there while the step before runs; the context's device unless one is named.
+        """Batches on a device, transferred during the previous step; on the context's device by default.
 
         Dicts of Tensors, lists with ``as_dict=False``; torch or jax arrays on the same memory with ``output``. Each
-        ``for`` over it is one epoch. ``state()`` is that after the last batch handed out; ``state=`` goes on there.
+        ``for`` over it is one epoch. ``state()`` is the state after the last returned batch; ``state=`` resumes there.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)

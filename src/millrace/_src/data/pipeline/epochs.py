@@ -1,4 +1,4 @@
-"""Epoch after epoch of one run, each as something to iterate."""
+"""Epoch and Epochs: iterate over the epochs of one run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Epoch", "Epochs"]
 
 
 class Epoch:
-    """The rows of one epoch; made by ``Dataset.epochs``. It can be walked once, and left early.
+    """The rows of one epoch; created by ``Dataset.epochs``. It can be iterated once, and left early.
 
     >>> import millrace.dataset as ds
     >>> [epoch.number for epoch in ds.NumpySlicesDataset([1, 2]).epochs(2)]
@@ -40,7 +40,7 @@ class Epoch:
 
 
 class Epochs:
-    """One :class:`Epoch` after the other, all of one run; made by ``Dataset.epochs``.
+    """Iterator over the :class:`Epoch` objects of one run; created by ``Dataset.epochs``.
 
     >>> import millrace.dataset as ds
     >>> with ds.NumpySlicesDataset([1, 2, 3], shuffle=False).epochs(2) as epochs:
@@ -65,7 +65,7 @@ class Epochs:
         return self._current
 
     def state(self) -> dict[str, Any]:
-        """Where the run stands, as a small JSON-able dict; ``epochs(count, state=...)`` goes on with the next row.
+        """The position of the run as a small JSON-able dict; ``epochs(count, state=...)`` resumes with the next row.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False)

@@ -1,4 +1,4 @@
-"""Where a pipeline runs: said for one dataset, where ``config.set_executor`` says it for all."""
+"""run_on: set the executor of one dataset; ``config.set_executor`` sets it for all."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ExecutorOps(DatasetBase):
     ) -> Dataset:
         """The same dataset, run on ``"threads"``, ``"processes"``, ``"ray"`` or ``"inline"``.
 
-        None lets the engine choose. Rows, their order and a saved state never depend on it. It holds for what is made
-        from this dataset, too, and comes before ``config.set_executor``; the last call counts.
+        None lets the engine choose. Rows, their order and a saved state never depend on it. It also applies to datasets
+        made from this one, and overrides ``config.set_executor``; the last call counts.
 
         With ``"ray"`` (extra ``ray``) row-wise work runs in actors on the nodes of a cluster: the one at ``address``
         (``"host:port"``, ``"auto"``), the one this program is connected to, that of ``RAY_ADDRESS``, or else one that
-        is started on this machine and stopped with the iterator. Each worker asks for ``num_cpus`` CPUs (1);
-        ``object_store_memory`` is the size of a cluster that is started, such as ``"2GB"``.
+        is started on this machine and stopped with the iterator. Each worker reserves ``num_cpus`` CPUs (default: 1);
+        ``object_store_memory`` is the size of the object store of a cluster that is started, such as ``"2GB"``.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).map(lambda x: x * x).run_on("threads")

@@ -1,4 +1,4 @@
-"""What a dataset is made of, for code that walks through a pipeline."""
+"""Attributes for inspecting the structure of a pipeline: children, workers, operations, batch size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PipelineStructure"]
 
 
 class PipelineStructure(DatasetBase):
-    """Attributes that MindSpore's datasets have. They are read only: a pipeline is changed by its methods."""
+    """Attributes of MindSpore's datasets. They are read-only: a pipeline is changed by its methods."""
 
     @property
     def children(self) -> list[Dataset]:
@@ -31,7 +31,7 @@ class PipelineStructure(DatasetBase):
 
     @property
     def num_parallel_workers(self) -> int | None:
-        """The number of workers that was asked for, or None.
+        """The requested number of workers, or None.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).map(abs, num_parallel_workers=2).num_parallel_workers
@@ -41,7 +41,7 @@ class PipelineStructure(DatasetBase):
 
     @property
     def operations(self) -> list[Any]:
-        """The operations of a map, as they were given; no other dataset has any.
+        """The operations of a map, as they were passed; other datasets have none.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).map(abs).operations
@@ -52,7 +52,7 @@ class PipelineStructure(DatasetBase):
 
     @property
     def batch_size(self) -> Any:
-        """The batch size of a batch, as it was given: a number or a function.
+        """The batch size of a batch, as it was passed: a number or a function.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).batch(2).batch_size
@@ -71,7 +71,7 @@ class PipelineStructure(DatasetBase):
         return bool(self._node_field(ops.Batch, "drop_remainder"))
 
     def _node_field(self, node_type: type, name: str) -> Any:
-        """A field of this dataset's own op; an AttributeError, so that hasattr is right, if it has no such field."""
+        """A field of the op of this dataset; an AttributeError if it has no such field, so that hasattr works."""
         if not isinstance(self._node, node_type):
             raise AttributeError(
                 f"{name!r} is an attribute of {node_type.__name__.lower()}(), and this is {self._node.label}. "

@@ -33,10 +33,10 @@ PAST_LAST_EPOCH_MESSAGE = (
 
 
 class Iterator:
-    """Each ``for`` over it is one epoch; leaving a loop early and coming back goes on where it stopped.
+    """Each ``for`` over it is one epoch; a new loop after leaving one early resumes at the next row.
 
-    ``state()`` is a small JSON-able dict taken after the last row handed out;
-    ``create_dict_iterator(state=...)`` goes on with exactly the next one.
+    ``state()`` is a small JSON-able dict for the position after the last returned row;
+    ``create_dict_iterator(state=...)`` resumes with exactly the next one.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Iterator:
         if state is None and not self._init_step:
             _warn_same_order(dataset)
         self._run: PipelineRun = dataset._run(self._epochs, state, for_device)
-        # what is left to a card, where rows go to one: core/card.py
+        # the offloaded work, if rows go to a device: core/values/offload.py
         self.device_work = self._run.plan.device_work
         self._rows_in_epoch = 0
-        # columns such as _meta-filename are for ops to use; they are delivered only under another name
+        # columns such as _meta-filename are for ops; they are returned only if renamed
         self._hidden: list[str] | None = None
-        # whether the epoch that is under way began with its first row
+        # whether the current epoch started at its first row
         self._whole_epoch = state is None and not self._init_step
         if state is None and self._init_step:
             size = dataset.get_dataset_size()
@@ -111,7 +111,7 @@ class Iterator:
         return row
 
     def _skip_to_next_epoch(self) -> None:
-        """Go to the beginning of the next epoch, wherever this one stands."""
+        """Skip to the beginning of the next epoch."""
         self._run.skip_to_next_epoch()
         self._rows_in_epoch, self._whole_epoch = 0, False
         if self._epochs is not None and self._run.epoch >= self._epochs:
@@ -126,21 +126,21 @@ class Iterator:
         return self._format_row({}) if row is None else row
 
     def state(self) -> dict[str, Any]:
-        """Where this iterator stands, as a small JSON-able dict.
+        """The position of this iterator, as a small JSON-able dict.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset(list(range(5)), shuffle=False)
         >>> iterator = data.create_tuple_iterator(num_epochs=1)
         >>> _ = next(iterator), next(iterator)
-        >>> again = data.create_tuple_iterator(num_epochs=1, state=iterator.state())
-        >>> [row[0].item() for row in again]
+        >>> resumed = data.create_tuple_iterator(num_epochs=1, state=iterator.state())
+        >>> [row[0].item() for row in resumed]
         [2, 3, 4]
         """
         return self._run.cursor().to_json()
 
     @property
     def stats(self) -> RunStats:
-        """The counters of its run, by which those who take its rows are told apart.
+        """The counters of its run.
 
         >>> import millrace.dataset as ds
         >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
@@ -151,7 +151,7 @@ class Iterator:
         return self._run.stats
 
     def report(self) -> Any:
-        """What each stage did so far; see Dataset.report().
+        """The report of the run so far; see Dataset.report().
 
         >>> import millrace.dataset as ds
         >>> iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator(num_epochs=1)
@@ -166,7 +166,7 @@ class Iterator:
     def _register_knob(
         self, name: str, value: int, least: int, most: int, change: Callable[[int], None]
     ) -> None:
-        """Somebody who holds batches ready behind this iterator lets autotune choose how many."""
+        """Register the number of prefetched batches after this iterator as a parameter of autotune."""
         if self._run.tuner is not None:
             self._run.tuner.register_knob(name, "", value, least, most, change)
 
@@ -204,7 +204,7 @@ class Iterator:
 
 
 class DictIterator(Iterator):
-    """Rows as dicts from column name to value; made by ``create_dict_iterator``.
+    """Rows as dicts from column name to value; created by ``create_dict_iterator``.
 
     >>> import millrace.dataset as ds
     >>> next(ds.NumpySlicesDataset({"x": [5]}).create_dict_iterator(output_numpy=True))
@@ -221,7 +221,7 @@ class DictIterator(Iterator):
 
 
 class TupleIterator(Iterator):
-    """Rows as lists of values, in the order of the columns (or of those asked for).
+    """Rows as lists of values, in the order of the columns (or of the selected ones).
 
     >>> import millrace.dataset as ds
     >>> next(ds.NumpySlicesDataset({"x": [5]}).create_tuple_iterator(output_numpy=True))
@@ -242,13 +242,13 @@ class TupleIterator(Iterator):
         return [convert(value) for value in row.values()]
 
 
-# From here to the line that asked for an iterator: the methods of a dataset, and the check of their arguments.
+# Frames between here and the line that creates an iterator: the methods of a dataset, and the argument checks.
 _BELOW = tuple(str(Path(module).parent) for module in (__file__, str(settings.__file__)))
 
 
 def _warn_same_order(dataset: DatasetBase) -> None:
-    """The same line makes an iterator again after an epoch: with a seed, each begins with the same order."""
-    # the line that asked, be it one of Millrace's own commands, which make several iterators each
+    """Warn if a line creates an iterator for each epoch: with a seed, each starts with the same order."""
+    # the calling line, which may be in one of Millrace's commands that create several iterators
     session, where = dataset._session, call_site(outside=_BELOW)
     repeated, session.iterated_at = session.iterated_at == where, where
     if not repeated or settings.current().seed is None or not dataset.is_shuffled():
@@ -256,14 +256,14 @@ def _warn_same_order(dataset: DatasetBase) -> None:
     if session.runs and session.runs[-1].epoch:
         warn_once(
             f"same-order-{where}",
-            f"{where} makes an iterator anew for each epoch, and with a seed each begins with the order of the first "
-            "epoch, as in MindSpore: all these epochs have the same order. To have one of its own for each, write "
-            "`for rows in dataset.epochs(n):` and `for row in rows:` inside (said once)",
+            f"{where} creates a new iterator for each epoch, and with a seed each starts with the order of the first "
+            "epoch, as in MindSpore: all these epochs have the same order. For a different order in each, write "
+            "`for rows in dataset.epochs(n):` and `for row in rows:` inside (logged once)",
         )
 
 
 def _empty_epoch_message(run: PipelineRun) -> str:
-    """What to say about an epoch without a row; the filter that kept none is named."""
+    """The warning for an epoch without rows; it names a filter that dropped all of them."""
     message = "Got 0 sample from dataset pipeline, check if drop all data or load dataset fail."
     for stage in run.stats.stages:
         num_rows = stage.ops[0].rows if stage.ops else 0

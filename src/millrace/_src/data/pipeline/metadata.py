@@ -1,4 +1,4 @@
-"""Questions about a dataset: columns, shapes, types, sizes, classes, and its plan."""
+"""Dataset metadata: columns, shapes, types, sizes, classes, and the plan."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DatasetMetadata(DatasetBase):
         return list(self._first_row()) if schema is None else list(schema)
 
     def _with_flat_map_columns(self, node: Node) -> Node:
-        """A flat_map that gives no row still has columns: those of the dataset that it makes of the first row."""
+        """Set the columns of a flat_map without rows: those of the dataset that it makes of the first row."""
         if not isinstance(node, ops.FlatMap):
             return node
         for row in self._peek(node.inputs[0], 1):
@@ -92,7 +92,7 @@ class DatasetMetadata(DatasetBase):
         return low, high
 
     def set_dynamic_columns(self, columns: dict[str, list[int | None]] | None = None) -> None:
-        """Say which columns have free dimensions (None in their shapes); output_shapes then reports those.
+        """Set which columns have variable dimensions (None in their shapes); output_shapes then reports those.
 
         >>> import numpy as np
         >>> import millrace.dataset as ds
@@ -113,9 +113,9 @@ class DatasetMetadata(DatasetBase):
         self._session.dynamic_columns = dict(columns)
 
     def get_batch_size(self) -> int:
-        """Rows in a batch: of the last batch op, 1 when there is none, -1 when a function decides.
+        """Rows in a batch of the last batch op; 1 if there is none, -1 if a function decides.
 
-        Where datasets are joined, the last of them answers, as in MindSpore.
+        For several inputs it is that of the last one, as in MindSpore.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2, 3]).batch(2).get_batch_size()
@@ -129,7 +129,7 @@ class DatasetMetadata(DatasetBase):
         return 1
 
     def copy_batch_size(self, value: int) -> None:
-        """Make get_batch_size() answer this number.
+        """Set the return value of get_batch_size().
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2])
@@ -140,9 +140,9 @@ class DatasetMetadata(DatasetBase):
         self._session.batch_size = value
 
     def get_repeat_count(self) -> int:
-        """The count of the topmost repeat (of more than once), -1 when it is endless, 1 when there is none.
+        """The count of the topmost repeat (of more than once); -1 if it is endless, 1 if there is none.
 
-        Where datasets are joined, the last of them answers, as in MindSpore.
+        For several inputs it is that of the last one, as in MindSpore.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1]).repeat(3).batch(1).get_repeat_count()
@@ -153,7 +153,7 @@ class DatasetMetadata(DatasetBase):
         return -1 if count is None else count
 
     def num_classes(self) -> int | None:
-        """The number of classes of the source, None when it has none.
+        """The number of classes of the source; None if it has none.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).num_classes() is None
@@ -162,7 +162,7 @@ class DatasetMetadata(DatasetBase):
         return self._source_attribute("num_classes", None, last=True)
 
     def get_class_indexing(self) -> dict[str, Any]:
-        """Class names and their numbers, empty when the source has none.
+        """Class names and their numbers; empty if the source has none.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).get_class_indexing()
@@ -179,7 +179,7 @@ class DatasetMetadata(DatasetBase):
 
     @property
     def input_indexs(self) -> Any:
-        """Which columns a network takes, set by the user; looked up along the pipeline.
+        """The columns that a network takes, set by the user; inherited along the pipeline.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2])
@@ -200,7 +200,7 @@ class DatasetMetadata(DatasetBase):
         self._session.input_indexs = value
 
     def set_init_step(self, init_step: int) -> None:
-        """Let the next iterator begin at this step, counted over epochs; for an exact resume see
+        """Let the next iterator start at this step, counted over epochs; for an exact resume see
         ``iterator.state()``.
 
         >>> import millrace.dataset as ds
@@ -213,7 +213,7 @@ class DatasetMetadata(DatasetBase):
         self._session.init_step = init_step
 
     def get_init_step(self) -> int:
-        """The step set by set_init_step here or on what this was made from; 0 otherwise.
+        """The step set by set_init_step on this dataset or on its input; 0 otherwise.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).get_init_step()
@@ -226,7 +226,7 @@ class DatasetMetadata(DatasetBase):
 
     @checked
     def to_json(self, filename: str = "") -> dict[str, Any]:
-        """The pipeline as a dict that JSON can keep; written to a file when a name is given.
+        """The pipeline as a dict for JSON; written to a file if a name is given.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).batch(2).to_json()["op_type"]
@@ -240,11 +240,11 @@ class DatasetMetadata(DatasetBase):
     def explain(
         self, after: str | None = None, *, device_target: Literal["CPU", "GPU"] = "CPU"
     ) -> Explanation:
-        """The plan as a text tree: what runs where, over which columns, how many rows or batches.
+        """The plan as a text tree: executors, columns, number of rows or batches.
 
         ``after`` names a pass ("as written", "drop no-ops", "push order down", "prune columns", "place",
         "fuse rows", "join transforms", "gather rows"); without it, the plan that would run. With
-        ``device_target="GPU"`` it is the plan of batches that go to a GPU: its first line says what is done there.
+        ``device_target="GPU"`` it is the plan of batches that go to a GPU: its first line lists the work on the GPU.
 
         >>> import millrace.dataset as ds
         >>> print(ds.NumpySlicesDataset([1, 2]).batch(2).explain().splitlines()[1].strip().split(" · ")[0])
@@ -253,7 +253,7 @@ class DatasetMetadata(DatasetBase):
         return explain(self._plan(for_device=device_target == "GPU"), after)
 
     def report(self) -> Report:
-        """What each stage of the last run did: rows/s, busy, waiting, queue fill, and the bottleneck.
+        """The report of the last run: rows/s, busy time, waiting time and queue fill of each stage, and the bottleneck.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset(list(range(100))).batch(10)
@@ -263,9 +263,7 @@ class DatasetMetadata(DatasetBase):
         10
         """
         if not self._session.runs:
-            raise ArgumentValueError(
-                "nothing has run yet: iterate the dataset first, then ask for its report"
-            )
+            raise ArgumentValueError("nothing has run yet: iterate the dataset first, then call report()")
         from millrace._src.observe.report import Report
 
         return Report(self._session.runs[-1])
@@ -301,9 +299,9 @@ def _type(value: Any) -> Any:
 
 
 def _queried_nodes(node: Node, which: int = -1) -> Iterator[Node]:
-    """The nodes that answer for the whole pipeline, downwards: of several inputs one, as MindSpore chooses it.
+    """The nodes that metadata queries visit, from the top down: one of several inputs, as MindSpore chooses it.
 
-    Below a flat_map nobody is asked: its rows come from datasets that the user's function makes.
+    Nodes below a flat_map are not visited: its rows come from datasets that the user's function makes.
     """
     while True:
         yield node

@@ -31,7 +31,7 @@ SPLIT_WINDOW = 10_000
 class OrderOps(DatasetBase):
     @checked
     def shuffle(self, buffer_size: Annotated[int, Range(2, INT32_MAX)]) -> Dataset:
-        """Random order, another one in each epoch.
+        """Shuffle the rows, in another order in each epoch.
 
         Over a random-access source this is a true permutation, whatever the buffer size, and costs no memory;
         over a stream it shuffles windows of ``buffer_size`` rows.
@@ -48,7 +48,7 @@ class OrderOps(DatasetBase):
         )
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """The rows ``count`` times as one epoch; None or -1 repeats without end.
+        """Repeat the rows ``count`` times as one epoch; None or -1 is endless.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2]).repeat(3).get_dataset_size()
@@ -65,7 +65,7 @@ class OrderOps(DatasetBase):
 
     @checked
     def skip(self, count: Annotated[int, Range(0, INT32_MAX)]) -> Dataset:
-        """Leave out the first rows of each epoch.
+        """Skip the first rows of each epoch.
 
         >>> import millrace.dataset as ds
         >>> [row[0].item() for row in ds.NumpySlicesDataset([1, 2, 3], shuffle=False).skip(2)]
@@ -75,7 +75,7 @@ class OrderOps(DatasetBase):
 
     @checked
     def take(self, count: int = -1) -> Dataset:
-        """Only the first rows of each epoch; -1 is all of them.
+        """Keep only the first rows of each epoch; -1 keeps all of them.
 
         >>> import millrace.dataset as ds
         >>> [row[0].item() for row in ds.NumpySlicesDataset([1, 2, 3], shuffle=False).take(2)]
@@ -91,10 +91,10 @@ class OrderOps(DatasetBase):
 
     @checked
     def split(self, sizes: list[Any], randomize: bool = True) -> list[Dataset]:
-        """Parts that share no row: by row counts, or by fractions that add up to 1.
+        """Split into disjoint parts: by row counts, or by fractions that add up to 1.
 
-        ``randomize`` draws the parts at random. They depend on ``config.set_seed`` alone: every epoch, run
-        and process has the same ones, and what was shuffled before is shuffled once. Parts of a random-access
+        ``randomize`` selects the rows of the parts at random. They depend only on ``config.set_seed``: every epoch, run
+        and process has the same parts, and earlier shuffles have a fixed order. Parts of a random-access
         source can still be sharded with use_sampler().
 
         >>> import millrace.dataset as ds
@@ -114,7 +114,7 @@ class OrderOps(DatasetBase):
         ]
 
     def _split_part(self, start: int, rows: int, key: int, randomize: bool) -> Dataset:
-        """One part of a split; parts with one key share no row."""
+        """One part of a split; parts with the same key are disjoint."""
         node = fix_random_order(self._node, key)
         if randomize:
             node = ops.Shuffle(inputs=(node,), call_site=call_site(), buffer_size=SPLIT_WINDOW, key=key)
@@ -123,7 +123,7 @@ class OrderOps(DatasetBase):
         return self._with_node(ops.Take(inputs=(node,), call_site=call_site(), count=rows))
 
     def concat(self, datasets: Any) -> Dataset:
-        """This dataset, then the others; ``a + b`` is the same. use_sampler() shards or shuffles the whole.
+        """Concatenate datasets; ``a + b`` is the same. use_sampler() shards or shuffles the result.
 
         >>> import millrace.dataset as ds
         >>> one, two = (ds.NumpySlicesDataset(rows, shuffle=False) for rows in ([1], [2, 3]))
@@ -150,7 +150,7 @@ class OrderOps(DatasetBase):
         return self.concat(datasets)
 
     def zip(self, datasets: Any) -> Dataset:
-        """Columns of several datasets side by side, as many rows as the shortest has.
+        """Combine the columns of several datasets; the shortest determines the number of rows.
 
         >>> import millrace.dataset as ds
         >>> a = ds.NumpySlicesDataset({"a": [1, 2]}, shuffle=False)
@@ -168,7 +168,7 @@ class OrderOps(DatasetBase):
 @public("dataset:zip")
 @partial(checks_names_only, display_name="zip")
 def zip_datasets(datasets: tuple[Any, ...]) -> Dataset:
-    """Columns of several datasets side by side; what ``ds.zip((a, b))`` calls.
+    """Combine the columns of several datasets; ``ds.zip((a, b))`` calls this.
 
     >>> import millrace.dataset as ds
     >>> a, b = ds.NumpySlicesDataset({"a": [1]}), ds.NumpySlicesDataset({"b": [2]})
@@ -193,20 +193,20 @@ def mix_datasets(
     *,
     exhausted: Literal["stop", "restart", "drop"] = "stop",
 ) -> Dataset:
-    """Rows of several datasets in one stream, each row drawn from one of them by weight.
+    """Mix the rows of several datasets in one stream: each row is sampled from one of them by weight.
 
-    ``weights`` are positive numbers, equal ones where none are given; only their proportions count. The draw is a
-    function of the seed, the epoch and the place in the stream: the same for any workers, after a resume, and on every
-    shard. The datasets have the same columns. ``exhausted`` says what happens when a row is drawn from a dataset that
-    has none left:
+    ``weights`` are positive numbers, by default equal; only their proportions count. The choice is a
+    function of the seed, the epoch and the position in the stream: the same for any number of workers, after a resume,
+    and on every shard. The datasets must have the same columns. ``exhausted`` defines what happens when a row is
+    sampled from a dataset without remaining rows:
 
     - ``"stop"``: the epoch ends there. The proportions hold from the first row to the last.
-    - ``"restart"``: that dataset begins anew, in its next order, until every one has been gone through; the epoch ends
-      when the last of them has no row left.
-    - ``"drop"``: the others go on without it, by their own weights, until all are at their end: every row once.
+    - ``"restart"``: that dataset starts again, in its next order, until each dataset has been completed once; the epoch
+      ends when the last of them has no row left.
+    - ``"drop"``: the others continue without it, by their weights, until all have ended: every row occurs once.
 
-    The number of rows is known for ``"drop"`` alone; otherwise ``get_dataset_size()`` runs once and counts, which tells
-    what will come if ``config.set_seed`` was called. ``report()`` shows the proportions that were drawn.
+    The number of rows is known only for ``"drop"``; otherwise ``get_dataset_size()`` runs once and counts, and the
+    result is exact if ``config.set_seed`` was called. ``report()`` shows the sampled proportions.
 
     >>> import millrace.dataset as ds
     >>> ds.config.set_seed(1)
@@ -223,7 +223,9 @@ def mix_datasets(
                 f"mix takes a list of datasets, but number {number} is a {type(dataset).__name__}."
             )
         if dataset._known_size() == 0:
-            raise ArgumentValueError(f"mix: dataset {number} has no rows; leave it out.")
+            raise ArgumentValueError(
+                f"mix: expected datasets with rows, got none in dataset {number}. Remove it."
+            )
     weights = [1.0] * len(datasets) if weights is None else _as_weights(weights)
     if len(weights) != len(datasets):
         raise ArgumentValueError(
@@ -242,7 +244,7 @@ def mix_datasets(
 
 
 def _as_weights(weights: Any) -> list[float]:
-    """Weights as a list; an array of them is one too."""
+    """Convert weights from a list or an array."""
     values = weights.tolist() if isinstance(weights, np.ndarray) else weights
     if not isinstance(values, (list, tuple)):
         raise ArgumentTypeError(f"mix takes a list of weights, but got {type(weights).__name__}.")
@@ -272,7 +274,7 @@ def _check_sizes(sizes: list[Any]) -> None:
 
 
 def _row_counts(sizes: list[Any], total: int) -> list[int]:
-    """Fractions as row counts: rounded, and the first part that can takes up the difference."""
+    """Convert fractions to row counts: rounded, and the first part that is large enough absorbs the difference."""
     if total is None or total <= 0:
         raise PlanError("dataset_size is unknown, unable to split.")
     if isinstance(sizes[0], int):

@@ -1,4 +1,4 @@
-"""What an iterator hands out: Tensors, numpy arrays, torch tensors or jax arrays."""
+"""Convert the output of iterators: Tensors, numpy arrays, torch tensors or jax arrays."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["converter"]
 
 
 def converter(output_format: str, copy: bool) -> Callable[[Any], Any]:
-    """A function from an engine value to what the user asked for; dicts are converted inside."""
+    """A function that converts an engine value to the output format; dicts are converted recursively."""
     if output_format == "torch":
         torch = require("torch", extra="torch", purpose="an iterator that yields torch tensors")
 
         def leaf(array: Any) -> Any:
             if array.dtype.kind in "US":
-                return array  # torch has no text
+                return array  # torch has no text dtype
             return torch.from_numpy(np.array(array) if copy or not array.flags.writeable else array)
 
     elif output_format == "jax":
@@ -41,13 +41,13 @@ def converter(output_format: str, copy: bool) -> Callable[[Any], Any]:
             return Tensor(array.copy() if copy else array)
 
     def convert_contiguous(array: Any) -> Any:
-        """In C order, which users' extensions and other libraries take for granted."""
+        """Convert in C order, which extensions of users and other libraries expect."""
         return leaf(array if array.flags.c_contiguous else array.copy(order="C"))
 
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray:
             category = value.dtype.kind
-            # bytes stay as wide as they came: a zero at their end is part of them
+            # the width of bytes is not shrunk: trailing zeros belong to the value
             return convert_contiguous(
                 shrink_width(value) if category == "U" or (category == "S" and not value.size) else value
             )

@@ -27,7 +27,7 @@ def _column_tuple(columns: Any) -> tuple[str, ...] | None:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """One thing, several, or none, as a list."""
+    """Convert a value, a sequence or None to a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -50,14 +50,14 @@ class RowOps(DatasetBase):
         max_rowsize: Annotated[Any, RowSize()] = None,
         offload: bool | None = None,
     ) -> Dataset:
-        """Apply one operation, or a list of them in turn, to some columns of each row.
+        """Apply one operation, or a list of them in sequence, to columns of each row.
 
-        A function of n columns may return m: name them in ``output_columns``. Without ``input_columns`` the
-        first column goes in. ``python_multiprocessing`` runs functions that hold the GIL in processes. A function with
-        a parameter ``rng`` is given a numpy generator of the row, the epoch and the operation: its numbers are the
-        same for any number of workers and after a resume. So are those of a predicate of ``filter`` and of a
-        ``per_batch_map``, which gets one for the batch. With ``offload=True`` the GPU that batches go to does what it
-        can of the last operations before a batch, behind it; ``offload=False`` keeps all on the host. Without such a
+        A function of n columns may return m: name them in ``output_columns``. The default of ``input_columns`` is the
+        first column. ``python_multiprocessing`` runs functions that hold the GIL in processes. A function with
+        a parameter ``rng`` receives a numpy generator for the row, the epoch and the operation: its numbers are the
+        same for any number of workers and after a resume. The same holds for a predicate of ``filter``, and for a
+        ``per_batch_map``, which receives one per batch. With ``offload=True`` the last operations before a batch run
+        on the GPU that batches go to, as far as possible; ``offload=False`` runs all on the host. Without such a
         GPU everything runs on the host.
 
         >>> import millrace.dataset as ds
@@ -108,7 +108,7 @@ class RowOps(DatasetBase):
         input_columns: Columns | None = None,
         num_parallel_workers: Annotated[int | None, NumWorkers] = None,
     ) -> Dataset:
-        """Keep the rows for which the predicate is true; it gets the named columns, or all of them.
+        """Keep the rows for which the predicate is true; it receives the named columns, or all of them.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3, 4], shuffle=False)
@@ -128,10 +128,10 @@ class RowOps(DatasetBase):
         )
 
     def flat_map(self, func: Callable[..., Any]) -> Dataset:
-        """Turn each row into a dataset and give the rows of all of them, one after the other.
+        """Convert each row to a dataset, and concatenate the rows of all of them.
 
-        The function gets one argument per column. It is called as its rows are needed, not now, so that a
-        wrong result is found when the dataset is iterated.
+        The function receives one argument per column. It is called when its rows are needed, so a
+        wrong result raises an error when the dataset is iterated.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([[1, 2], [3, 4]], shuffle=False)
@@ -157,7 +157,7 @@ class RowOps(DatasetBase):
 
     @checked
     def rename(self, input_columns: Columns, output_columns: Columns) -> Dataset:
-        """Give columns other names.
+        """Rename columns.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset({"a": [1]}).rename("a", "image").get_col_names()
@@ -172,7 +172,7 @@ class RowOps(DatasetBase):
         return self._with_node(node)
 
     def apply(self, apply_func: Callable[..., Any]) -> Dataset:
-        """Call a function on this dataset and return the dataset it gives.
+        """Call a function with this dataset, and return the dataset that it returns.
 
         >>> import millrace.dataset as ds
         >>> ds.NumpySlicesDataset([1, 2, 3]).apply(lambda data: data.batch(2)).get_dataset_size()

@@ -1,4 +1,4 @@
-"""``Schema``: column names, types and shapes, written by hand or read from a JSON file."""
+"""``Schema``: column names, types and shapes, defined in code or read from a JSON file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPES: dict[str, DType] = {
 }
 _NAMES = {dtype: name for name, dtype in TYPES.items()}
 
-# A schema file is written by a stranger: it may be huge, endless or nested without end.
+# A schema file is untrusted: it may be huge, endless or deeply nested.
 _FILE_BYTES = 16 << 20
 _MAX_COLUMNS = 100_000
 _MAX_RANK = 64
@@ -96,7 +96,7 @@ class Schema:
         [{'name': 'label', 'rank': 1, 'shape': [2], 'type': 'int8'}]
         """
         if isinstance(columns, Mapping):
-            # names are sorted, as the JSON object they stand for has no order of its own
+            # names are sorted, because the keys of a JSON object have no order
             pairs = [(name, columns[name]) for name in sorted(columns, key=str)]
         elif isinstance(columns, list):
             pairs = [(_field(column, "name"), column) for column in columns]
@@ -107,7 +107,7 @@ class Schema:
         self.columns += [_column(name, column) for name, column in pairs]
 
     def from_json(self, json_obj: Any) -> None:
-        """Take everything from a dict with the keys ``columns``, and maybe ``datasetType`` and ``numRows``.
+        """Load the schema from a dict with the key ``columns``, and optionally ``datasetType`` and ``numRows``.
 
         >>> schema = Schema()
         >>> schema.from_json({"numRows": 7, "columns": {"label": {"type": "int8"}}})
@@ -150,7 +150,7 @@ class Schema:
 
     @staticmethod
     def get_num_rows(schema: Schema | str) -> int:
-        """The number of rows that a schema, or a schema file, speaks of; 0 if it does not.
+        """The number of rows in a schema or a schema file; 0 if it has none.
 
         >>> Schema.get_num_rows(Schema())
         0
@@ -158,7 +158,7 @@ class Schema:
         return (schema if isinstance(schema, Schema) else Schema(schema)).num_rows
 
     def as_plan(self) -> PlanSchema:
-        """The schema as the plan knows it; lengths below 0 are free.
+        """The schema for the plan; lengths below 0 are unknown.
 
         >>> schema = Schema()
         >>> schema.add_column("image", "uint8", [-1, 28])
@@ -188,11 +188,11 @@ def _type(column: dict[str, Any]) -> ColumnType:
 
 
 def read_schema_file(path: Any) -> Any:
-    """What a schema file says, as JSON has it."""
+    """Read a schema file as JSON."""
     if not isinstance(path, str):
         raise ArgumentTypeError(f"path: {path} is not string")
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
-        # MindSpore refuses these characters outright; here only a name that leads nowhere is told so
+        # MindSpore always refuses these characters; here only for a file that does not exist
         if any(character in _ODD for character in os.path.basename(path)):
             raise ArgumentValueError("filename should not contain \\/:*?\\\"<>|`&;\\'")
         raise ArgumentValueError(f"The file {os.path.realpath(path)} does not exist or permission denied!")

@@ -31,24 +31,24 @@ class SequenceOps(DatasetBase):
         pad_token: Any = 0,
         drop_remainder: bool = False,
     ) -> Dataset:
-        """Fill sequences of ``length`` tokens from documents, so that little or nothing is padding.
+        """Pack documents into sequences of ``length`` tokens with little or no padding.
 
-        A document is a row; ``columns`` (all of them, unless named) hold arrays of one dimension, equally long in each
-        row, and are packed alike. Other columns are left out. Three columns are added, each of ``length`` values:
+        A document is a row; ``columns`` (by default all) hold one-dimensional arrays of equal length in each
+        row, and are packed alike. Other columns are dropped. Three columns are added, each of ``length`` values:
 
         - ``segment_ids``: 1 for the first document of the sequence, 2 for the second ..., 0 for padding.
         - ``positions``: 0, 1, 2 ... within the document, or within the part of it that is in this sequence.
         - ``mask``: True for tokens of documents, False for padding.
 
-        A document stays whole and goes into the fullest of up to ``bins`` open sequences that has room for it; where
-        none has, the fullest leaves and a new one begins. More bins waste less and hold more. ``too_long`` says what
-        becomes of a document longer than ``length``: an error, ``"cut"`` to that length, ``"drop"``, or ``"split"``
-        into sequences of its own and a rest. ``split=True`` instead lets every document run on into the next sequence:
-        only the last sequence of an epoch is padded, and order is kept.
+        A document is not divided; it is added to the fullest of up to ``bins`` open sequences with enough space. If
+        there is none, the fullest sequence is emitted and a new one starts. More bins need less padding and more
+        memory. ``too_long`` defines what happens to a document longer than ``length``: an error, ``"cut"`` to that
+        length, ``"drop"``, or ``"split"`` into separate full sequences and a rest. ``split=True`` instead continues
+        every document in the next sequence: only the last sequence of an epoch is padded, and order is preserved.
 
-        ``end_token`` is put after each document and counts as a part of it; a document that was cut has none.
-        ``pad_token`` fills what is left. Each is a number, or a dict with one for each column. ``drop_remainder``
-        leaves out the sequences that are still open when the epoch ends.
+        ``end_token`` is appended to each document and counts as a part of it; a document that was cut has none.
+        ``pad_token`` is the padding value. Each is a number, or a dict with one for each column. ``drop_remainder``
+        drops the sequences that are still open when the epoch ends.
 
         >>> import numpy as np
         >>> import millrace.dataset as ds
@@ -62,7 +62,7 @@ class SequenceOps(DatasetBase):
         names = as_column_list(columns)
         if split and too_long != "error":
             raise ArgumentValueError(
-                f"with split=True no document is too long, so too_long={too_long!r} has no meaning; leave one out."
+                f"with split=True no document is too long, so too_long={too_long!r} has no meaning; omit one of them."
             )
         _check_token("end_token", end_token, names, optional=True)
         _check_token("pad_token", pad_token, names)

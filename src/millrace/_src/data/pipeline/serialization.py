@@ -1,4 +1,4 @@
-"""serialize, deserialize, show and compare: pipelines as JSON."""
+"""Serialize, deserialize, show and compare pipelines as JSON."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def serialize(dataset: Dataset, json_filepath: str = "") -> dict[str, Any]:
 
 @public("dataset")
 def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | None = None) -> Dataset | None:
-    """A dataset from what serialize() gave, or autotune wrote; sources that hold Python objects cannot come back.
+    """Create a dataset from the result of serialize() or a file of autotune; not for sources with Python objects.
 
     The JSON decides which files are read: the paths of its sources and of the vocabularies of its tokenizers. It
     runs no code: its sources, samplers and transforms are those of Millrace. ``Plugin`` and functions are refused.
@@ -74,7 +74,7 @@ def deserialize(input_dict: dict[str, Any] | None = None, json_filepath: str | N
         raise PlanError(f"deserialize: expected a dict, got {type(input_dict).__name__}.")
     check_depth(input_dict, _refuse, MAX_DEPTH)
     tree = input_dict.get("tree")
-    if isinstance(tree, dict) and "op_type" not in input_dict:  # what autotune wrote
+    if isinstance(tree, dict) and "op_type" not in input_dict:  # a file of autotune
         input_dict = tree
     return _rebuild(input_dict)
 
@@ -159,13 +159,13 @@ def _shown(error: Exception) -> str:
 
 
 def workers_of(saved: dict[str, Any], usual: int = 1) -> dict[str, Any]:
-    """The argument ``num_parallel_workers`` of an operation, where it is not the usual number."""
+    """The argument ``num_parallel_workers`` of an operation, if it is not the default."""
     workers = saved.get("num_parallel_workers", usual)
     return {} if workers == usual else {"num_parallel_workers": workers}
 
 
 def cache_of(saved: dict[str, Any]) -> dict[str, Any]:
-    """The argument ``cache`` of an operation, where it had one."""
+    """The argument ``cache`` of an operation, if it has one."""
     if not isinstance(saved.get("cache"), dict):
         return {}
     from millrace._src.data.cache.dataset_cache import DatasetCache
@@ -194,7 +194,7 @@ def _map(data: Dataset, datasets: list[Dataset], saved: dict[str, Any]) -> Datas
 
 
 def _operation(saved: dict[str, Any]) -> Transform:
-    """A transform of Millrace's own from its JSON; nothing else is ever imported or called."""
+    """Rebuild a transform of Millrace from its JSON; nothing else is imported or called."""
     from millrace._src.data.transforms.serialization import transform_from_json
 
     try:

@@ -1,4 +1,4 @@
-"""A source is a dataset whose node is a Read; what the ``sampler``-like arguments of every source mean."""
+"""Base class of sources: datasets with a Read node and a replaceable sampler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STREAM_WINDOW = 1024
 
 
 class SourceDataset(Dataset):
-    """Base of every source: holds the Read node, and lets the sampler be replaced or put on top."""
+    """Base class of sources: holds the Read node; its sampler can be replaced or extended."""
 
     def _init_source(self, source: Source, sampler: Any, workers: int | None, cache: Any = None) -> None:
         self._node = ops.Read(
@@ -37,7 +37,7 @@ class SourceDataset(Dataset):
         self._session = DatasetState()
 
     def _start_batches(self, source: Source, batch_sampler: Any, collate: Any, workers: int | None) -> None:
-        """Whole batches, as the lists of row numbers that the batch sampler gives say."""
+        """Initialize with a batch sampler, which yields the list of row numbers of each batch."""
         self._init_source(source, None, workers)
         read = self._read.replace(batch_sampler=batch_sampler)
         self._node = ops.Batch(
@@ -49,25 +49,25 @@ class SourceDataset(Dataset):
         )
 
     def _shard(self, shards: int, shard: int) -> None:
-        """One shard of a stream: every so many rows; all shards make the same number of steps."""
+        """Select one shard of a stream by stride; all shards have the same number of rows."""
         self._node = ops.Shard(
             inputs=(self._node,), shards=shards, shard=shard, pad_to_equal=True, call_site=call_site()
         )
 
     def _shuffle_stream(self) -> None:
-        """A stream cannot be read in another order: its rows are mixed as they come, and that is said."""
+        """Shuffle a stream within a window, with a warning: it cannot be read in another order."""
         warn_once(
             "stream-shuffle",
             "shuffle=True on a source that is read in one pass (no __getitem__) shuffles within a window of "
             f"{STREAM_WINDOW} rows; give the source __getitem__ and __len__ for a full shuffle, or use "
-            ".shuffle(buffer_size) to choose the window (said once)",
+            ".shuffle(buffer_size) to choose the window (logged once)",
             stacklevel=5,
         )
         self._node = ops.Shuffle(inputs=(self._node,), buffer_size=STREAM_WINDOW, call_site=call_site())
 
     @property
     def sampler(self) -> Any:
-        """The sampler that decides which rows are read, and in which order; None for a source read in one pass.
+        """The sampler that determines the rows and their order; None for a source read in one pass.
 
         >>> import millrace.dataset as ds
         >>> type(ds.NumpySlicesDataset([1, 2], shuffle=False).sampler).__name__
@@ -91,7 +91,7 @@ class SourceDataset(Dataset):
         return self._node
 
     def _row_at(self, position: Any) -> int:
-        """The number in the source of the row at a position of the dataset's order."""
+        """The source index of the row at a position in the order of the dataset."""
         check_type(position, (int, np.number), "index")
         if not self._source.random_access:
             raise PlanError("Dataset don't support randomized access.")
@@ -112,7 +112,7 @@ class SourceDataset(Dataset):
         seed = self._first_seed() if settings.current().seed is None else None
         node = self._node
         if isinstance(node, ops.Read) and node.cache is not None:
-            node = node.replace(cache=None)  # a single row is read from its file
+            node = node.replace(cache=None)  # single rows are read directly
         return bind(node, settings.current(), seed)
 
     def _random_for_row(self, row: int) -> RandomStream:
@@ -123,7 +123,7 @@ class SourceDataset(Dataset):
         )
 
     def add_sampler(self, new_sampler: Any) -> None:
-        """Let another sampler pick from the rows the present one gives.
+        """Add a sampler that selects from the rows of the current one.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)
@@ -140,9 +140,9 @@ class SourceDataset(Dataset):
         self._replace_node(self._read.replace(sampler=new_sampler))
 
     def use_sampler(self, new_sampler: Any) -> None:
-        """Replace the present sampler (its child, if it has one, stays and feeds the new one).
+        """Replace the current sampler (its child, if any, becomes the child of the new one).
 
-        On a part of a split the new sampler picks from the rows of the part.
+        On a part of a split the new sampler selects from the rows of the part.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([10, 11, 12, 13], shuffle=False)

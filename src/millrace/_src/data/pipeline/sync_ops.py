@@ -1,4 +1,4 @@
-"""Gates between training and data: sync_wait and sync_update."""
+"""Synchronization of the pipeline with training: sync_wait and sync_update."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SyncOps(DatasetBase):
     def sync_wait(
         self, condition_name: str, num_batch: int = 1, callback: Callable[..., Any] | None = None
     ) -> Dataset:
-        """Let only ``num_batch`` batches pass until sync_update() is called; its data goes to the callback.
+        """Let only ``num_batch`` batches pass until sync_update() is called, which passes its data to the callback.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).sync_wait("step", 1)
@@ -75,7 +75,7 @@ class SyncOps(DatasetBase):
         known_gates[condition_name].update(num_batch, data)
 
     def disable_sync(self) -> None:
-        """Open all gates for good.
+        """Open all gates permanently.
 
         >>> import millrace.dataset as ds
         >>> data = ds.NumpySlicesDataset([1, 2]).sync_wait("step")

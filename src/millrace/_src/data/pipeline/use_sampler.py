@@ -1,4 +1,4 @@
-"""Samplers on what is no plain source: parts of a split, and concatenations."""
+"""Samplers for parts of a split and for concatenations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WHOLE_WINDOW = 1 << 31
 
 @stable_id("sampler.Fixed")
 class FixedOrderSampler(BuiltinSampler):
-    """Another sampler's order under one fixed key, or a part of it: the same in every epoch, run and process.
+    """The order of another sampler with a fixed key, or a part of it: the same in every epoch, run and process.
 
-    ``permute`` puts the whole order into random order before the part is cut out, so that parts with one key
-    share no row and together are complete.
+    ``permute`` shuffles the whole order before the part is selected, so that parts with the same key
+    are disjoint and together are complete.
 
     >>> from millrace._src.data.samplers import SequentialSampler
     >>> parts = [FixedOrderSampler(SequentialSampler(), 7, permute=True, start=s, rows=2) for s in (0, 2)]
@@ -72,7 +72,7 @@ class FixedOrderSampler(BuiltinSampler):
         return self.whole.is_sharded()
 
     def to_dict(self) -> dict[str, Any]:
-        """As MindSpore writes a part: rows of a random order that is never drawn anew."""
+        """Describe a part in MindSpore's format: rows of a random order that never changes."""
         description: dict[str, Any] = self.whole.to_dict()
         if self.permute:
             permutation = {"sampler_name": "RandomSampler", "replacement": False, "num_samples": 0}
@@ -83,7 +83,7 @@ class FixedOrderSampler(BuiltinSampler):
 
 
 def fix_random_order(root: Node, key: int) -> Node:
-    """The tree with every random order in it drawn once, from this key."""
+    """The tree with every random order fixed by this key."""
     numbers = itertools.count(1)
 
     def rule(node: Node) -> Node:
@@ -97,7 +97,7 @@ def fix_random_order(root: Node, key: int) -> Node:
 
 
 def apply_sampler_to_concat(concat: ops.Concat, sampler: Any) -> Node:
-    """A concatenation dealt out to shards, or in random order; no other sampler fits rows of many sources."""
+    """Shard or shuffle a concatenation; other samplers are not supported for several sources."""
     if isinstance(sampler, SAMPLER_TYPES["DistributedSampler"]):
         return _shard_concat(concat, sampler)
     if isinstance(sampler, SAMPLER_TYPES["RandomSampler"]):
@@ -121,7 +121,7 @@ def _shard_concat(concat: ops.Concat, sampler: Any) -> Node:
     shards, before, parts = sampler.num_shards, 0, []
     for part in concat.inputs:
         size = size_of(part)
-        if size is None:  # what follows it can only be dealt as it comes
+        if size is None:  # later parts can only be sharded as a stream
             return ops.Shard(
                 inputs=(concat,),
                 call_site=call_site(),
@@ -135,7 +135,7 @@ def _shard_concat(concat: ops.Concat, sampler: Any) -> Node:
 
 
 def _shard_part(part: Node, sampler: Any, offset: int) -> Node:
-    """A part of the concatenation, ``offset`` rows of a round of dealing in. A source reads its shard only."""
+    """Shard one part of a concatenation that starts at round-robin position ``offset``."""
     shards, shard = sampler.num_shards, sampler.shard_id
     read = part if isinstance(part, ops.Read) and part.source.random_access else None
     if read is None or read.source.concat_shard == "own":
@@ -152,8 +152,8 @@ def _shard_part(part: Node, sampler: Any, offset: int) -> Node:
         warn_once(
             "concat-shuffle",
             f"use_sampler() on a concatenation replaces the samplers of its sources, as in MindSpore: the rows of "
-            f"{read.label} now come in their order, not shuffled. .shuffle(buffer_size) after it mixes them again "
-            "(said once)",
+            f"{read.label} now come in their order, not shuffled. .shuffle(buffer_size) after it shuffles them again "
+            "(logged once)",
         )
     below = inner_sampler(read.sampler)
     if below is not None:
@@ -162,7 +162,7 @@ def _shard_part(part: Node, sampler: Any, offset: int) -> Node:
 
 
 def inner_sampler(present: BuiltinSampler | None) -> BuiltinSampler | None:
-    """What feeds a sampler that takes the place of the present one: its child, or the rows of a part of a split."""
+    """The child for a sampler that replaces the present one: its child, or the rows of a part of a split."""
     return present if isinstance(present, FixedOrderSampler) or present is None else present.get_child()
 
 

@@ -1,8 +1,8 @@
-"""bind: from the user's tree to a plan that passes may rewrite.
+"""Bind a tree of nodes to a plan that passes may rewrite.
 
-Ops are numbered here, once, over the tree as the user wrote it (inputs first, so that appending an op leaves
-the numbers below it alone). Passes keep the numbers: fusing or moving an op never changes its random numbers.
-A node reachable twice becomes two nodes, so a shared prefix behaves as if it had been built twice.
+Ops are numbered here, once, over the tree as the user wrote it (inputs first, so that appending an op does not change
+the numbers below it). Passes keep the numbers: fusing or moving an op never changes its random numbers.
+A node that is reachable twice becomes two nodes, so a shared prefix behaves as if it had been built twice.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["Plan", "bind", "optimize", "resolve_seed"]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A numbered tree with the settings and the seed it runs under; ``history`` keeps it after each pass."""
+    """A numbered tree with its settings and seed; ``history`` has the tree after each pass."""
 
     root: Node
     settings: Settings
     seed: int
     history: tuple[tuple[str, Node], ...] = ()
-    # what a card does behind the batches, where they go to one
+    # the work of the device after batching, where batches go to one
     device_work: OffloadPlan | None = None
 
     @property
@@ -42,7 +42,7 @@ class Plan:
         return self.history[0][1] if self.history else self.root
 
     def fingerprint(self) -> Fingerprint:
-        """What decides which rows come in which order."""
+        """The identity of the plan: everything that determines the rows and their order."""
         return compute_fingerprint(self.logical, self.settings)
 
 
@@ -62,7 +62,7 @@ def resolve_seed(root: Node, settings: Settings) -> int:
 
 
 def _fresh_seed(root: Node) -> int:
-    """Another seed for each run; but shards are read by several processes that must agree on one order."""
+    """A new seed for each run; sharded pipelines use the default seed, because all processes need the same order."""
     for node in walk(root):
         if isinstance(node, Shard) or (
             isinstance(node, Read) and node.sampler is not None and node.sampler.is_sharded()
@@ -74,14 +74,16 @@ def _fresh_seed(root: Node) -> int:
 def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1) -> Node:
     below, rows_below = passes, batch_rows
     if isinstance(node, Repeat):
-        # an endless repeat has no epochs above it: each pass counts as one
+        # an endless repeat never ends an epoch: each pass counts as one
         below = 1 if node.count is None else passes * node.count
     if isinstance(node, Batch):
         rows_below = node.batch_size if isinstance(node.batch_size, int) else 1
     elif isinstance(node, BucketBatch):
         rows_below = 1
     inputs = tuple(_number(child, counter, below, rows_below) for child in node.inputs)
-    if isinstance(node, Cache):  # no number of its own: with and without it, those above draw the same
+    if isinstance(
+        node, Cache
+    ):  # it has no separate number: ops above have the same random numbers without it
         return node.replace(inputs=inputs, op_id=inputs[0].op_id, logical_input=inputs[0])
     node = node.replace(inputs=inputs, op_id=next(counter)).with_context(passes, batch_rows)
     if node.inline_cache is not None:
@@ -97,12 +99,12 @@ def _number(node: Node, counter: Iterator[int], passes: int, batch_rows: int = 1
 
 
 def optimize(plan: Plan, for_device: bool = False) -> Plan:
-    """Run every pass in its order; the tree after each is kept for explain(). ``card``: batches go to one."""
+    """Run all passes; the tree after each is kept for explain(). ``for_device``: batches go to a device."""
     root, history = plan.root, list(plan.history)
     work = None
     if for_device:
         root, work = offload_to_device(root, plan.settings)
-        history.append(("move to the card", root))
+        history.append(("offload to device", root))
     for name, apply in PASSES:
         root = apply(root, plan.settings)
         history.append((name, root))

@@ -1,4 +1,4 @@
-"""A plan as a text tree: what runs, on what, over which columns, how many rows, and where the user wrote it."""
+"""Explain a plan as a text tree: ops, executors, columns, number of rows, and lines of the user's code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Explanation", "describe", "explain"]
 
 
 class Explanation(str):
-    """The tree as text; a notebook shows it as a tree too, with the ops in bold and the places in grey."""
+    """The tree as text; a notebook shows the ops in bold and the call sites in grey."""
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -34,15 +34,15 @@ class Explanation(str):
         return '<pre style="line-height:1.35">' + "\n".join(lines) + "</pre>"
 
 
-# branches, the name of an op, its details, and where the user wrote it
+# branches, the name of an op, its details, and its call site
 _LINE = re.compile(r"([│├└─ -]*)([\w +]*)(.*?)(  \[[^\]]*\])?")
 
 
 def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
-    """The tree after a pass (the last by default), sources at the bottom."""
+    """Explain the tree after a pass (the last by default); sources are at the bottom."""
     lines: list[str] = []
     if plan.device_work is not None and after_pass != "as written":
-        lines.append(f"Card({plan.device_work})")
+        lines.append(f"GPU({plan.device_work})")
         lines += [
             f"    {column.name}: {step.op} is not the host's bit for bit: {step.tolerance_text}"
             for column in plan.device_work.work
@@ -54,7 +54,7 @@ def explain(plan: Plan, after_pass: str | None = None) -> Explanation:
 
 
 def describe(op: Node) -> str:
-    """An op in words: what it is, its functions, and where the user wrote it."""
+    """Describe an op in one line: its name, its functions, and its call site."""
     name = op.label if isinstance(op, Read) else op.label.lower()
     if isinstance(op, Map):
         name += "(" + ", ".join(display_name(t) for t in op.operations) + ")"
@@ -88,7 +88,7 @@ def _columns(node: Node) -> str:
 
 
 def _gives_batches(node: Node) -> bool:
-    """Whether what leaves it are batches: it makes them, or what comes in are batches and it makes no rows of them."""
+    """Whether the output of a node is batches: it makes them, or its input is batches and it does not unbatch."""
     if any(op.makes_batches for op in (node, *node.fused_nodes)):
         return True
     return not isinstance(node, FlatMap) and any(map(_gives_batches, node.inputs))

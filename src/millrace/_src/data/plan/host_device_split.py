@@ -1,4 +1,4 @@
-"""Where the host's work on a column ends and the card's begins: what travels, and in which form."""
+"""Split a chain of transforms into host work and device work, and pack the rows for the transfer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.offload import (
     ENCODED,
     PIXELS,
@@ -26,12 +27,13 @@ __all__ = ["HostDeviceSplit", "jpeg_size"]
 _UINT8 = np.dtype(np.uint8)
 
 
+@stable_id("transforms.Cut")
 class HostDeviceSplit(FusedTransform):
-    """Rows for a card: each with its form, then the random numbers of the transforms that the card does.
+    """Prepares rows for the device: each with its form, and the random numbers of the offloaded transforms.
 
-    A row for which the card would not do the same (a Pillow image, text, five dimensions) goes through the transforms
-    here, and so does one that fails in them: their words are the host's. Where transforms take images of different
-    sizes, rows travel packed, as bytes, and their shapes beside them.
+    A row for which the device would give another result (a Pillow image, text, five dimensions) is transformed on the
+    host, and so is a row that fails: the error messages come from the host. For transforms that accept images of
+    different sizes, rows are packed as bytes, with their shapes in another column.
     """
 
     def __init__(self, parts: Sequence[Transform], settings: Settings, share: Any = None) -> None:
@@ -45,7 +47,7 @@ class HostDeviceSplit(FusedTransform):
 
     @property
     def steps(self) -> tuple[OffloadStep, ...]:
-        """What the card does, in order."""
+        """The steps on the device, in order."""
         if self._steps is None:
             steps = tuple(part.device_step() for part in self.operations)
             assert all(step is not None for step in steps)
@@ -54,7 +56,7 @@ class HostDeviceSplit(FusedTransform):
 
     @property
     def sized(self) -> int:
-        """How many of the steps must be done before all images have one size; 0 where they have it."""
+        """The number of steps until all images have one size; 0 if they have it from the start."""
         if self.steps[0].kernel not in SIZED:
             return 0
         return next((i for i, step in enumerate(self.steps) if step.kernel not in SIZED), len(self.steps))
@@ -66,13 +68,13 @@ class HostDeviceSplit(FusedTransform):
 
     @property
     def shown(self) -> str:
-        return "to the card: " + super().shown
+        return "to the GPU: " + super().shown
 
     def __repr__(self) -> str:
         return self.shown
 
     def fused_row_function(self, streams: Sequence[RandomStream | None]) -> Callable[..., Any]:
-        """A function of (i, value): the value, its form, its shape where it is packed, then what was drawn."""
+        """A function of (i, value) that returns the value, its form, its shape if packed, and its random numbers."""
         parts, sized = self.operations, self.sized
         random_params = [
             () if stream is None else part.params(stream) for part, stream in zip(parts, streams, strict=True)
@@ -91,7 +93,7 @@ class HostDeviceSplit(FusedTransform):
         return call
 
     def batch(self, xs: Any) -> Any:
-        """All rows of a column of one size at once, where nothing is drawn."""
+        """All rows of a column with one size at once, if no transform is random."""
         if (
             self.sized
             or any(part.random for part in self.operations)
@@ -101,7 +103,7 @@ class HostDeviceSplit(FusedTransform):
         return xs, np.full(len(xs), READY, np.int8)
 
     def _form(self, on_host: _HostTransforms, i: int, x: Any) -> tuple[int, Any, tuple[int, ...]]:
-        """The form of a row, what travels, and the size that it will have where that is to be seen only here."""
+        """The form of a row, the value to transfer, and its decoded size if that is known only here."""
         if self.decodes:
             encoded = _bytes_of(x)
             size = None if encoded is None else jpeg_size(encoded)
@@ -117,7 +119,7 @@ class HostDeviceSplit(FusedTransform):
         return STAGE_FINISHED, on_host(i, x, 0, len(self.operations)), ()
 
     def _decodes_on_host(self, encoded: np.ndarray[Any, Any]) -> bool:
-        """Whether the host decodes this one: a share of all, told by its bytes, so that it does so in any epoch."""
+        """Whether the host decodes this image: a fraction of all, chosen by their bytes, so the same in every epoch."""
         share = 0.0 if self.share is None else self.share.get()
         if share <= 0:
             return False
@@ -126,12 +128,12 @@ class HostDeviceSplit(FusedTransform):
         return (size * 2654435761 + sample * 40503 & 0xFFFF) < share * 0x10000
 
     def _fits(self, shape: tuple[int, ...], dtype: np.dtype[Any], first: int = 0) -> bool:
-        """Whether the card takes values of this shape and type, all the way from that step on."""
+        """Whether the device accepts values of this shape and dtype from that step to the last."""
         spec: ValueSpec | None = (shape, dtype)
         known = self._known.get((first, shape, dtype))
         if known is None:
             if len(self._known) > 4096:
-                self._known.clear()  # images of all sizes: those to come are others
+                self._known.clear()  # images of many sizes: later ones will have others
             for step in self.steps[first:]:
                 spec = None if spec is None else step.accepts(spec)
             known = self._known[first, shape, dtype] = spec is not None
@@ -139,14 +141,14 @@ class HostDeviceSplit(FusedTransform):
 
 
 class _HostTransforms:
-    """The transforms on the host, for the rows that do not travel."""
+    """The transforms on the host, for rows that are not processed on the device."""
 
     def __init__(self, split: HostDeviceSplit, streams: Sequence[RandomStream | None]) -> None:
         self.split, self.streams = split, streams
         self._calls_by_range: dict[tuple[int, int], list[Callable[..., Any]]] = {}
 
     def __call__(self, i: int, x: Any, start: int, end: int) -> Any:
-        """Row number i through some of them."""
+        """Apply the transforms from start to end to row i."""
         calls = self._calls_by_range.get((start, end))
         if calls is None:
             calls = self._calls_by_range[start, end] = list(self._calls(start, end))
@@ -178,7 +180,7 @@ def _bytes_of(x: Any) -> np.ndarray[Any, Any] | None:
 
 
 def jpeg_size(encoded: np.ndarray[Any, Any]) -> tuple[int, int] | None:
-    """The height and width of a JPEG that a card decodes: 8 bits, grey or YCbCr, whole to its end; None for others."""
+    """The height and width of a JPEG that a GPU decodes: 8 bits, grey or YCbCr, complete; None for others."""
     data = memoryview(np.ascontiguousarray(encoded).data)
     if len(data) < 128 or bytes(data[:2]) != b"\xff\xd8" or bytes(data[-2:]) != b"\xff\xd9":
         return None

@@ -1,4 +1,4 @@
-"""A node of the plan: frozen, picklable, without handles. Building one reads no data."""
+"""Base class of plan nodes: frozen and picklable, without open files. Building one reads no data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "walk",
 ]
 
-# A number of rows: an int, INFINITE for an endless repeat, UNKNOWN when only running tells.
+# A number of rows: an int, INFINITE for an endless repeat, UNKNOWN if it is known only after a run.
 Size = float | int | None
 INFINITE = math.inf
 UNKNOWN = None
@@ -39,7 +39,7 @@ N = TypeVar("N", bound="Node")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Placement:
-    """Where ops run: nodes that hold the same Place object, one above the other, run as one segment."""
+    """Where ops run: adjacent nodes with the same Placement object run as one segment."""
 
     executor: str
     workers: int
@@ -49,27 +49,52 @@ class Placement:
     fixed_rows: bool
     # chunks under way at a time
     max_in_flight: int
-    # what brings the rows of a batch together before they come here
+    # the node that groups the rows of a batch before this segment
     rebatch: Node | None = None
 
 
 def internal_field(default: Any) -> Any:
-    """A field that ``bind`` or a pass fills in: no argument of the user's, so no part of what a plan *is*."""
+    """A field that ``bind`` or a pass sets: not an argument of the user, so not part of the fingerprint."""
     return dataclasses.field(default=default, metadata={"added": True})
+
+
+# Names that fields have in pickles of version 0.2.0.
+_FIELDS_0_2_0 = {
+    "op": "op_id",
+    "where": "call_site",
+    "place": "placement",
+    "workers": "num_workers",
+    "processes": "wants_processes",
+    "whole": "from_batch_sampler",
+    "most_rows": "max_rows",
+    "passes": "repeat_count",
+    "subject": "logical_input",
+    "even": "pad_to_equal",
+    "kept_at": "cache_call_site",
+    "token": "gate_id",
+    "keys": "random_keys",
+    "gather": "batch_rows",
+    "steps": "order_steps",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Node:
     """One step of a pipeline. ``op`` numbers it in the user's tree; ``where`` is the user's file and line.
 
-    Passes ask for its traits and never for its class. A trait is a plain attribute where the class decides it, a
-    property where the fields do.
+    Passes read its traits and never check its class. A trait is a class attribute, or a property where it depends on
+    the fields.
     """
 
     def __init_subclass__(cls, *, stable_name: str | None = None, **options: Any) -> None:
         """Its id is ``node.name``; ``stable_name`` states the name for a class that was renamed."""
         super().__init_subclass__(**options)
         register(cls, "node", stable_name)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fields = {field.name for field in dataclasses.fields(self)}
+        names = {name: name if name in fields else _FIELDS_0_2_0.get(name, name) for name in state}
+        vars(self).update({names[name]: value for name, value in state.items()})
 
     inputs: tuple[Node, ...] = ()
     op_id: int = internal_field(0)
@@ -80,37 +105,37 @@ class Node:
 
     @property
     def row_wise(self) -> bool:
-        """It sees one row at a time and remembers none: it runs inside a segment, on any executor."""
+        """It processes one row at a time without state: it runs inside a segment, on any executor."""
         return False
 
     @property
     def random_access(self) -> bool:
-        """Its rows can be asked for by number, so that order steps and batch borders become arithmetic."""
+        """It supports random access by row number, so that order steps and batch boundaries become arithmetic."""
         return False
 
     @property
     def preserves_rows(self) -> bool:
-        """Every row that comes in leaves, once."""
+        """It outputs every input row exactly once."""
         return False
 
     @property
     def preserves_order(self) -> bool:
-        """Rows leave in the order in which they came."""
+        """It preserves the order of rows."""
         return False
 
     @property
     def makes_batches(self) -> bool:
-        """Rows come in and batches leave."""
+        """Its input is rows and its output is batches."""
         return False
 
     @property
     def may_fail(self) -> bool:
-        """A row can fail in it (reading, a user's function), and then error mode REPLACE lets its segment end here."""
+        """A row can fail in it (reading, a user function); in error mode REPLACE its segment ends here."""
         return False
 
     @property
     def user_code(self) -> bool:
-        """It runs the user's own code, which stays in the user's process unless the user says otherwise."""
+        """It runs user code, which stays in the main process unless the user requests worker processes."""
         return False
 
     @property
@@ -120,124 +145,124 @@ class Node:
 
     @property
     def cost_varies(self) -> bool:
-        """Its rows are heavy the first time and light when they come again."""
+        """Its rows are expensive the first time and cheap when they are repeated."""
         return False
 
     @property
     def holds_gil(self) -> bool:
-        """Its work is Python of ours: threads cannot do it at the same time."""
+        """Its work is Python code of Millrace, which holds the GIL: threads cannot run it in parallel."""
         return False
 
     @property
     def nondeterminism_reason(self) -> str:
-        """Why its rows differ from one epoch to the next, in words that a sentence goes on from; empty: they do not."""
+        """Why its rows differ between epochs, as the beginning of a sentence; empty if they do not."""
         return ""
 
     @property
     def reorders_each_epoch(self) -> bool:
-        """Its rows may come in another order in every epoch."""
+        """Its rows may have another order in every epoch."""
         return False
 
     @property
     def is_synchronized(self) -> bool:
-        """It counts what passes, for somebody outside the pipeline."""
+        """It counts batches to synchronize with code outside the pipeline."""
         return False
 
     @property
     def is_sequential(self) -> bool:
-        """Each row needs the one before: one worker takes them in turn."""
+        """Each row depends on the previous one: one worker processes them in order."""
         return False
 
     @property
     def wants_processes(self) -> bool:
-        """The user asked for worker processes."""
+        """The user requested worker processes."""
         return False
 
     @property
     def num_workers(self) -> int | None:
-        """How many workers the user asked for."""
+        """The number of workers that the user requested."""
         return None
 
     @property
     def inline_cache(self) -> Any:
-        """The cache that the user gave the op itself; ``bind`` makes a node of it."""
+        """The cache argument of the op; ``bind`` makes a node of it."""
         return None
 
     @property
     def required_columns(self) -> tuple[str, ...] | None:
-        """All the columns that it is to be given, whatever is asked of it, where the op itself names them."""
+        """All input columns, independent of the needed output columns, if the op names them."""
         return None
 
     @property
     def fused_nodes(self) -> tuple[Node, ...]:
-        """The ops inside, for a node that passes made of several."""
+        """The ops inside a node that passes have fused from several."""
         return ()
 
     @property
     def row_id_inputs(self) -> tuple[Node, ...]:
-        """The inputs whose row numbers its rows carry, one after the other; errors name rows by them."""
+        """The inputs whose row numbers its rows have, in order; errors identify rows by them."""
         return self.inputs[:1]
 
     def input_rows_for(self, rows: int) -> int | None:
-        """How many of the rows that come in make the first ``rows`` that leave, where that is known and nobody misses
-        them when they are not made.
+        """The number of input rows for the first ``rows`` output rows, if it is known and skipping them has no side
+        effect.
         """
         alone = self.row_wise and self.preserves_rows and self.preserves_order and not self.is_sequential
         return rows if alone else None
 
     def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
-        """Which of ``columns`` it must be given so that the ``needed`` ones come out; None for all of them."""
+        """The input ``columns`` that are necessary for the ``needed`` output columns; None for all of them."""
         return None
 
     @property
     def passes_rows_through(self) -> bool:
-        """Its rows are rows that came in, as they came."""
+        """Its output rows are unchanged input rows."""
         return False
 
     def with_passthrough_columns(
         self, extra: tuple[str, ...], moved: tuple[str, ...]
     ) -> tuple[Node, dict[str, str]] | None:
-        """The node with more columns passing through it, and new names that it gives; None where that cannot be.
+        """The node with additional columns passing through it, and the columns that it renames; None if impossible.
 
-        ``moved`` are the columns on which work was left to a card: it must not look into them.
+        ``moved`` are the columns with offloaded work: the node must not read their values.
         """
         return (self, {}) if self.passes_rows_through else None
 
     def order_step(self) -> OrderStep | None:
-        """What it does to the order of rows, where that is arithmetic on row numbers."""
+        """Its effect on the order of rows, if that is arithmetic on row numbers."""
         return None
 
     def is_noop(self) -> bool:
-        """Whether what comes out is what goes in."""
+        """Whether its output equals its input."""
         return False
 
     def input_epochs(self, passes: int | None) -> int | None:
-        """How often its input is gone through for so many passes of its own; None is without end."""
+        """The number of epochs of its input for that many of its epochs; None for endless."""
         return passes
 
     def with_context(self: N, passes: int, batch_rows: int) -> N:
-        """The node with what it must know of those above it: how often they go through it in an epoch of the iterator,
-        and how many of its rows make a batch.
+        """The node with information about the nodes above it: its epochs per epoch of the iterator, and the number of
+        its rows in a batch.
         """
         return self
 
-    # what it is ----------------------------------------------------------------------------------
+    # description -----------------------------------------------------------------------------------
 
     @property
     def label(self) -> str:
-        """The op's name in MindSpore's words: the name in its id, which files hold."""
+        """The name of the op in MindSpore, from its stable id."""
         return (find_id(type(self)) or type(self).__name__).rpartition(".")[2]
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        """Columns that come out, as far as they are known without running."""
+        """Output columns, as far as they are known without running."""
         return inputs[0] if inputs else None
 
     def size(self, inputs: tuple[Size, ...]) -> Size:
-        """Rows that come out."""
+        """Number of output rows."""
         return inputs[0] if inputs else UNKNOWN
 
     def details(self) -> dict[str, Any]:
-        """The arguments worth showing in explain() and in to_json()."""
+        """The arguments shown by explain() and to_json()."""
         return {}
 
     def replace(self: N, **changes: Any) -> N:
@@ -245,7 +270,7 @@ class Node:
 
 
 def user_fields(node: Node) -> dict[str, Any]:
-    """The arguments the user gave, by name: all fields but the inputs and what bind and passes added."""
+    """The user's arguments by name: all fields but the inputs and the internal fields."""
     return {
         field.name: getattr(node, field.name)
         for field in dataclasses.fields(node)

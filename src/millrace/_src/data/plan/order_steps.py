@@ -1,4 +1,4 @@
-"""Steps that make the order of a source's rows, as arithmetic on row numbers."""
+"""Order steps: permutation and slicing of a source's rows, as arithmetic on row numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["OrderStep", "PermuteStep", "SliceStep", "steps_size"]
 
 @dataclasses.dataclass(frozen=True)
 class PermuteStep:
-    """An order step: a full random permutation, keyed by the shuffle's own number (or a fixed key)."""
+    """An order step: a full random permutation, keyed by the number of the shuffle (or by a fixed key)."""
 
     op: int
     key: int | None = None
@@ -21,7 +21,7 @@ class SliceStep:
 
     skip: int = 0
     take: int | None = None
-    # cut down to a multiple of this many rows (a batch that drops its remainder)
+    # truncate to a multiple of this many rows (for a batch that drops its remainder)
     multiple: int = 1
 
 

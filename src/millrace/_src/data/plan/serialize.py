@@ -1,4 +1,4 @@
-"""A pipeline as JSON, in MindSpore's layout: nested ops with their arguments and ``children``."""
+"""Serialize a plan to JSON in MindSpore's layout: nested ops with their arguments and ``children``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKERS = 8
 
 
 def to_json(node: Node) -> dict[str, Any]:
-    """The tree as nested dicts of plain values."""
+    """Serialize the tree as nested dicts of plain values."""
     tree: dict[str, Any] = {"children": [to_json(child) for child in node.inputs], "op_type": _type(node)}
     tree |= _arguments(node)
     return dict(sorted(tree.items()))
@@ -114,7 +114,7 @@ def _operation(operation: Transform) -> dict[str, Any]:
 
 
 def _json_value(value: Any) -> Any:
-    """Only what JSON knows."""
+    """Convert a value to JSON types."""
     if isinstance(value, dict):
         return {str(k): _json_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

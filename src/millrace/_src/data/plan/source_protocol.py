@@ -1,4 +1,4 @@
-"""What the plan and the engine ask of a source of rows. Sources implement these; neither imports a source."""
+"""Protocols of sources and readers. Sources implement them; plan and engine import no source."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Reader", "RowStream", "Source"]
 
 
 class Reader(Protocol):
-    """An open random-access source. Re-opened in each worker process, shared by the threads of one process."""
+    """An open random-access source. It is opened in each worker process, and shared by the threads of a process."""
 
     def read(self, indices: Indices) -> Mapping[str, Column]:
-        """The rows at these indices, as columns that belong to the caller."""
+        """Read the rows at these indices; the caller owns the returned columns."""
 
     def close(self) -> None: ...
 
@@ -27,31 +27,30 @@ class RowStream(Protocol):
     """An open one-pass source."""
 
     def rows(self, epoch: int) -> Iterator[Any]:
-        """One epoch's rows, as they come: an error here ends the stream."""
+        """The raw rows of one epoch: an error here ends the stream."""
 
     def convert_row(self, row: Any) -> tuple[Any, ...]:
-        """A row that came, as a tuple with one value per column: an error here is this row's own."""
+        """Convert a raw row to a tuple with one value per column: an error here concerns only this row."""
 
     def close(self) -> None: ...
 
 
 @runtime_checkable
 class Source(Protocol):
-    """A description of where rows come from: small, picklable, with no handle inside."""
+    """Description of a source of rows: small and picklable, without open files."""
 
     name: str
     random_access: bool
-    # see core/traits.py
+    # it runs user code; worker processes were requested
     user_code: bool
     processes: bool
-    # how many threads may read at a time, None for any number (a user's object is read by one, unless the user asked
-    # for more)
+    # the maximum number of threads that read at a time, None for any (1 for a user's object, unless the user sets more)
     max_readers: int | None
-    # a row costs about a millisecond or more (it decodes), so chunks hold few rows
+    # a row takes about a millisecond or more (it decodes), so chunks hold few rows
     is_expensive: bool
-    # it is only names of local files: a worker process can open it as well, and nothing of the user's is copied there
+    # it consists of names of local files: a worker process can open it, and no user object is copied
     is_file_backed: bool
-    # see core/traits.py
+    # how a concatenation shards it: 'rows' (strided), 'run' (contiguous) or 'own' (strided, in its sampler's order)
     concat_shard: str
 
     @property
@@ -61,19 +60,19 @@ class Source(Protocol):
     def schema(self) -> Schema: ...
 
     def size(self) -> int | None:
-        """Rows in the whole source, None when only reading them tells."""
+        """Number of rows in the source; None if it is known only after reading."""
 
     def open(self) -> Any:
-        """A Reader when random_access, else a RowStream."""
+        """Open a Reader if random_access, else a RowStream."""
 
     def labels(self, column: str) -> npt.NDArray[Any]:
-        """The class label of every row, for samplers that draw by class."""
+        """The class label of every row, for samplers that sample by class."""
 
     def row_location(self, index: int) -> str | None:
-        """The file a row comes from, for error messages."""
+        """The file of a row, for error messages."""
 
     def without_decode(self, columns: tuple[str, ...]) -> Source:
         """The same rows, with these columns of ``decodes`` as the bytes of their files."""
 
     def arguments(self) -> dict[str, Any]:
-        """What to_json shows of it."""
+        """The arguments for to_json."""

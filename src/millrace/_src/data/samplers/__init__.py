@@ -1,4 +1,4 @@
-"""Which rows, in which order: order as data. Every sampler works alone, without a dataset."""
+"""Samplers: which rows in which order. A sampler works without a dataset."""
 
 from millrace._src.core.random.shuffle import Shuffle
 

@@ -1,4 +1,4 @@
-"""The argument checks that samplers share; their wording is MindSpore's."""
+"""Argument checks of samplers, with MindSpore's error messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_bool", "check_count", "check_integer", "check_rows"]
 
 
 def check_count(value: Any, name: str = "num_samples") -> None:
-    """Refuse what is not a number of rows.
+    """Raise if a value is not a number of rows.
 
     >>> check_count("3")
     Traceback (most recent call last):
@@ -27,19 +27,19 @@ def check_count(value: Any, name: str = "num_samples") -> None:
 
 
 def check_integer(value: Any, name: str) -> None:
-    """Refuse what is not an integer (a bool is one here, as in MindSpore's samplers)."""
+    """Raise if a value is not an integer (a bool is accepted, as in MindSpore's samplers)."""
     if not isinstance(value, int):
         raise ArgumentTypeError(f"{name} must be integer but was: {value}.")
 
 
 def check_bool(value: Any, name: str) -> None:
-    """Refuse what is not True or False."""
+    """Raise if a value is not a bool."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name} must be a boolean value but was: {value}.")
 
 
 def check_rows(rows: Indices, size: int) -> None:
-    """Refuse row numbers outside [0, size).
+    """Raise for row numbers outside [0, size).
 
     >>> import numpy as np
     >>> check_rows(np.array([1, 5]), 5)

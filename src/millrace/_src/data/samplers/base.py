@@ -1,7 +1,7 @@
-"""What every sampler is: a small description that turns a number of rows into an order of rows.
+"""Base class of samplers: a description that maps a number of rows to an order of rows.
 
 ``order(size, key)`` is pure: the same size and key give the same order on every machine, worker and shard.
-Samplers chain: the child runs first and the parent picks from the child's sequence.
+Samplers can be chained: the child runs first, and the parent selects from the child's sequence.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["BuiltinSampler", "LabelProvider", "Sampler"]
 
 log = get_logger(__name__)
 
-# Gives the class label of every row of the source; called only by samplers that draw by class.
+# Returns the class label of every row of the source; called only by samplers that sample by class.
 LabelProvider: TypeAlias = Callable[[], npt.NDArray[Any]]
 
 S = TypeVar("S", bound="BuiltinSampler")
 
-# Every sampler that can come back from JSON.
+# The samplers that can be created from JSON.
 SAMPLER_TYPES: dict[str, type[BuiltinSampler]] = {}
 
 
 class BuiltinSampler:
-    """Base of all samplers.
+    """Base class of all samplers.
 
-    A subclass names its arguments in ``_fields`` and writes ``_order`` and ``_count``; chaining, equality,
-    printing and JSON come from here.
+    A subclass lists its arguments in ``_fields`` and implements ``_order`` and ``_count``; chaining, equality,
+    printing and JSON are defined here.
 
     >>> from millrace._src.data.samplers import SequentialSampler, SubsetSampler
     >>> sampler = SequentialSampler(start_index=1, num_samples=2)
@@ -50,7 +50,7 @@ class BuiltinSampler:
     [3, 2]
     """
 
-    # Arguments of the constructor, as JSON keeps them.
+    # Arguments of the constructor in JSON.
     _fields: ClassVar[tuple[str, ...]] = ("num_samples",)
 
     # Class-level, so that a user's subclass that never calls super().__init__() still works.
@@ -72,7 +72,7 @@ class BuiltinSampler:
         self.child_sampler = None
         self.num_samples = num_samples
 
-    # --- for a subclass to write ------------------------------------------------------------------------
+    # --- for subclasses ---------------------------------------------------------------------------------
 
     def _order(self, size: int, key: int, labels: LabelProvider | None) -> IndexOrder:
         raise NotImplementedError(f"{type(self).__name__} must implement _order.")
@@ -83,9 +83,9 @@ class BuiltinSampler:
     # --- order ------------------------------------------------------------------------------------------
 
     def order(self, size: int, key: int, labels: LabelProvider | None = None) -> IndexOrder:
-        """The rows to read, of ``size`` in the source, as an order that any block can be asked of.
+        """The rows to read, of ``size`` in the source, as an order with access to any block.
 
-        ``key`` already mixes seed, epoch and op number. ``labels`` gives the class of every source row.
+        ``key`` is a hash of seed, epoch and op number. ``labels`` returns the class of every source row.
 
         >>> from millrace._src.data.samplers import DistributedSampler
         >>> DistributedSampler(2, 1, shuffle=False).order(5, key=0).at(0, 3).tolist()
@@ -101,11 +101,11 @@ class BuiltinSampler:
         assert composed is not None
         return composed
 
-    # whether its order depends on how often it was asked before, as that of a user's own class may
+    # whether its order depends on earlier calls, as that of a user's class may
     stateful: ClassVar[bool] = False
 
     def copy_for_run(self, *shared: Any) -> BuiltinSampler:
-        """What one iterator asks, epoch after epoch: a copy where a user's class in the chain may remember.
+        """The sampler for one iterator: a copy if a user's class in the chain may have state.
 
         ``shared`` are objects that are not copied even if the sampler holds them, such as the source.
 
@@ -118,18 +118,18 @@ class BuiltinSampler:
             return self
         try:
             return copy.deepcopy(self, {id(one): one for one in shared})
-        except Exception as error:  # whatever a user's object says when it is copied
+        except Exception as error:  # a user's object may raise anything when it is copied
             log.debug("%r cannot be copied and serves all iterators: %s", self, error)
             return self
 
     def reset_all(self) -> None:
-        """An epoch, or one pass of a repeat, is over: tell the user's classes in the chain."""
+        """Call reset() of the user's classes in the chain after an epoch or one pass of a repeat."""
         for sampler in self._chain():
             if isinstance(sampler, Sampler):
                 sampler.reset()
 
     def count(self, size: int, labels: LabelProvider | None = None) -> int:
-        """How many rows the order will have.
+        """The number of rows of the order.
 
         >>> from millrace._src.data.samplers import DistributedSampler
         >>> DistributedSampler(2, 1).count(5)
@@ -139,8 +139,8 @@ class BuiltinSampler:
         for sampler in reversed(list(self._chain())):
             seen, child = labels, sampler.child_sampler
             if labels is not None and child is not None and sampler._needs_labels:
-                # which classes the child leaves over only its rows tell; those of a random child may differ
-                # from epoch to epoch, and then this is the answer for one of them
+                # the classes in the output of the child depend on its rows; for a random child they may differ
+                # between epochs, and this is the number for one of them
                 seen = _labels_of_rows(labels, child.copy_for_run().order(size, 0, labels))
             here = sampler._count(here, seen)
         return here
@@ -149,13 +149,13 @@ class BuiltinSampler:
 
     @property
     def class_column(self) -> str:
-        """The column whose values are the classes, for a PKSampler here or further down the chain."""
+        """The column of class labels, for a PKSampler here or further down the chain."""
         return "label" if self.child_sampler is None else self.child_sampler.class_column
 
     # --- chaining ---------------------------------------------------------------------------------------
 
     def add_child(self, sampler: BuiltinSampler | None) -> None:
-        """Let another sampler run first; this one then picks from its sequence.
+        """Let another sampler run first; this one then selects from its sequence.
 
         >>> from millrace._src.data.samplers import SequentialSampler, SubsetSampler
         >>> sampler = SubsetSampler([0, 2])
@@ -189,13 +189,13 @@ class BuiltinSampler:
         return self.child_sampler
 
     def _chain(self) -> Iterator[BuiltinSampler]:
-        """This sampler, its child, and so on down."""
+        """This sampler, its child, the child of that, and so on."""
         sampler: BuiltinSampler | None = self
         while sampler is not None:
             yield sampler
             sampler = sampler.child_sampler
 
-    # --- what it is -------------------------------------------------------------------------------------
+    # --- properties -------------------------------------------------------------------------------------
 
     def get_num_samples(self) -> int | None:
         """The limit on rows from here and the chain below; None without one.
@@ -212,7 +212,7 @@ class BuiltinSampler:
         return self.num_samples
 
     def get_shuffle_mode(self) -> Shuffle:
-        """How this sampler itself shuffles.
+        """The shuffle mode of this sampler.
 
         >>> from millrace._src.data.samplers import RandomSampler
         >>> RandomSampler().get_shuffle_mode()
@@ -230,7 +230,7 @@ class BuiltinSampler:
         raise NotImplementedError("Sampler must implement is_shuffled.")
 
     def varies_by_epoch(self) -> bool:
-        """Whether another epoch may get other rows or another order: what is random, and what a user's class gives.
+        """Whether rows or their order may differ between epochs: for random samplers and classes of the user.
 
         >>> from millrace._src.data.samplers import PKSampler, SequentialSampler
         >>> SequentialSampler().varies_by_epoch(), PKSampler(2).varies_by_epoch()
@@ -241,7 +241,7 @@ class BuiltinSampler:
         )
 
     def is_sharded(self) -> bool:
-        """Whether only a part of the rows is read, as one of several shards.
+        """Whether only one of several shards is read.
 
         >>> from millrace._src.data.samplers import DistributedSampler
         >>> DistributedSampler(2, 0).is_sharded()
@@ -250,7 +250,7 @@ class BuiltinSampler:
         raise NotImplementedError("Sampler must implement is_sharded.")
 
     def must_iterate_to_count(self) -> bool:
-        """Whether only walking through it tells how many rows there are.
+        """Whether the number of rows is known only after iterating.
 
         >>> from millrace._src.data.samplers import IterSampler, SequentialSampler
         >>> IterSampler(iter([1, 2])).must_iterate_to_count(), SequentialSampler().must_iterate_to_count()
@@ -264,7 +264,7 @@ class BuiltinSampler:
     # --- values -----------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The sampler as JSON keeps it.
+        """The sampler as a dict for JSON.
 
         >>> from millrace._src.data.samplers import SequentialSampler
         >>> SequentialSampler(1, 2).to_dict()
@@ -304,7 +304,7 @@ class BuiltinSampler:
         return self.parse_child()
 
     def _identity(self) -> dict[str, Any]:
-        """What decides its order, for a plan's fingerprint."""
+        """The values that determine its order, for fingerprints."""
         return {name: getattr(self, name) for name in (*self._fields, "child_sampler")}
 
     def __eq__(self, other: object) -> bool:
@@ -326,11 +326,12 @@ class BuiltinSampler:
 
 @public("dataset")
 class Sampler(BuiltinSampler, ours=True):
-    """Base of user-defined samplers: write ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
+    """Base class of user-defined samplers: implement ``__iter__`` (row numbers one by one) or ``get_indices`` (all).
 
-    ``self.dataset_size`` is the number of rows, set before the iteration begins. Each iterator has a copy of the
+    ``self.dataset_size`` is the number of rows, set before the iteration starts. Each iterator has a copy of the
     sampler; it is iterated once per epoch and per pass of a repeat, with a ``reset()`` after each. ``__len__``, or
-    else ``num_samples``, promises that many rows; fewer are an error. Without either, rows are counted on a copy.
+    else ``num_samples``, is the expected number of rows; fewer are an error. Without either, rows are counted on a
+    copy.
 
     >>> class Backwards(Sampler):
     ...     def __iter__(self):
@@ -351,7 +352,7 @@ class Sampler(BuiltinSampler, ours=True):
                 self.num_samples = self._length()
             except (
                 AttributeError
-            ):  # its __len__ needs what the subclass sets after this; it is asked again later
+            ):  # __len__ needs attributes that the subclass sets later; it is called again then
                 pass
 
     def _length(self) -> int | None:
@@ -359,7 +360,7 @@ class Sampler(BuiltinSampler, ours=True):
         return None if length is None else int(length(self))
 
     def _promised(self) -> int | None:
-        """The number of rows that ``num_samples`` or ``__len__`` names."""
+        """The number of rows from ``num_samples`` or ``__len__``."""
         if isinstance(self.num_samples, int) and self.num_samples > 0:
             return self.num_samples
         return self._length()
@@ -368,13 +369,13 @@ class Sampler(BuiltinSampler, ours=True):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Called after each epoch and each pass of a repeat; does nothing by itself.
+        """Called after each epoch and each pass of a repeat; the default does nothing.
 
         >>> Sampler().reset()
         """
 
     def get_indices(self) -> npt.NDArray[Any]:
-        """All the row numbers, cut at ``num_samples``.
+        """All row numbers, at most ``num_samples``.
 
         >>> from millrace._src.data.samplers import IterSampler
         >>> IterSampler([3, 1, 2], num_samples=2).get_indices().tolist()
@@ -390,7 +391,7 @@ class Sampler(BuiltinSampler, ours=True):
         return len(self._detached_copy()._indices()) if promised is None else promised
 
     def _detached_copy(self) -> Sampler:
-        """What may be asked without moving this sampler on."""
+        """A copy that can be iterated without changing this sampler."""
         duplicate = self.copy_for_run()
         assert isinstance(duplicate, Sampler)
         return duplicate
@@ -405,7 +406,7 @@ class Sampler(BuiltinSampler, ours=True):
         return self._promised() is None or super().must_iterate_to_count()
 
     def add_child(self, sampler: BuiltinSampler | None) -> None:
-        """Let another sampler run first, in the place of an earlier child.
+        """Let another sampler run first; it replaces an earlier child.
 
         >>> from millrace._src.data.samplers import IterSampler, SubsetSampler
         >>> sampler = IterSampler([1, 0])
@@ -442,7 +443,7 @@ class Sampler(BuiltinSampler, ours=True):
         rows = indices.astype(np.int64)
         if isinstance(self.num_samples, int) and self.num_samples > 0:
             rows = rows[: self.num_samples]
-        # as source[-1] does, which is where MindSpore hands these numbers
+        # negative numbers count from the end, as in source[-1], which MindSpore calls with them
         rows = np.where((rows < 0) & (rows >= -size), rows + size, rows)
         check_rows(rows, size)
         return rows
@@ -465,7 +466,7 @@ class Sampler(BuiltinSampler, ours=True):
 
 
 def _labels_of_rows(labels: LabelProvider, rows: IndexOrder) -> LabelProvider:
-    """The labels of the rows of an order, in that order."""
+    """The labels of the rows in an order, in that order."""
 
     def select_labels() -> npt.NDArray[Any]:
         selected: npt.NDArray[Any] = np.asarray(labels())[rows.at(0, rows.size)]
@@ -475,7 +476,7 @@ def _labels_of_rows(labels: LabelProvider, rows: IndexOrder) -> LabelProvider:
 
 
 def _json_value(value: Any) -> Any:
-    """A field's value for JSON."""
+    """Convert the value of a field for JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Shuffle):

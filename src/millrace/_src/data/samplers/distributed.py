@@ -1,4 +1,4 @@
-"""One shard of the rows for each of several devices."""
+"""DistributedSampler: one shard of the rows for each of several devices."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(BuiltinSampler, ours=True):
     """Every ``num_shards``-th row, starting at ``shard_id``.
 
-    All shards shuffle alike (they must be given one key: the caller may not draw a seed for each process), so
-    they stay disjoint and together cover the rows. They also have equal length:
-    where the rows do not divide evenly, the last ones start again from the first rows (``padding`` says how
-    many). With an ``offset`` from 0 to ``num_shards`` nothing is repeated, and the first row goes to shard
+    All shards use the same shuffle (the key must be the same: the caller must not choose a seed per process), so
+    they are disjoint and together cover the rows. They also have equal length:
+    if the rows do not divide evenly, the last shards are padded with the first rows (``padding`` returns how
+    many). With an ``offset`` from 0 to ``num_shards`` no row is repeated, and the first row goes to shard
     ``offset``; a shard that would then be empty gets the first row. ``even_dist=False`` never repeats a row.
 
     >>> [DistributedSampler(3, k, shuffle=False).order(5, key=0).at(0, 9).tolist() for k in range(3)]
@@ -77,7 +77,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         return self
 
     def padding(self, size: int) -> int:
-        """How many of all shards' rows are repeats, so that the shards are of equal length.
+        """The number of repeated rows in all shards, which make them equally long.
 
         >>> DistributedSampler(3, 0).padding(5)
         1
@@ -87,7 +87,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
         return sum(counts) - size
 
     def shard_padding(self, size: int) -> int:
-        """How many rows of this shard are repeats.
+        """The number of repeated rows in this shard.
 
         >>> [DistributedSampler(3, shard).shard_padding(5) for shard in range(3)]
         [0, 0, 1]
@@ -118,7 +118,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
             return shard, -(-size // shards)
         start = shard if self.offset == -1 else (shard - self.offset) % shards
         count = max(0, -(-(size - start) // shards))
-        # a shard without a row would leave its device waiting for the others: it gets the first row
+        # a device without rows would wait for the others: an empty shard gets the first row
         return (start, count) if count or not self.even_dist or not lend_empty else (0, 1)
 
     def _count(self, size: int, labels: LabelProvider | None) -> int:
@@ -138,8 +138,8 @@ class DistributedSampler(BuiltinSampler, ours=True):
         )
 
     def as_contiguous(self) -> BuiltinSampler:
-        """As many rows as this shard has, but neighbours: how MindSpore cuts record files in a concatenation, and where
-        there is an offset.
+        """A shard with the same number of rows, but contiguous: MindSpore shards record files like this in a
+        concatenation, and with an offset.
 
         >>> [
         ...     DistributedSampler(3, k, False, offset=1).as_contiguous().order(7, 0).at(0, 9).tolist()
@@ -177,7 +177,7 @@ class DistributedSampler(BuiltinSampler, ours=True):
 
 @stable_id("sampler.DistributedRun")
 class _ContiguousShard(BuiltinSampler):
-    """One run of neighbouring rows for each shard, in the order of the shards."""
+    """One contiguous range of rows per shard, in the order of the shards."""
 
     _fields: ClassVar[tuple[str, ...]] = ("dealt",)
 

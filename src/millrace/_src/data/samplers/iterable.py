@@ -1,4 +1,4 @@
-"""Orders that the user's own code gives: anything that can be iterated."""
+"""IterSampler: row numbers from any iterable of the user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["IterSampler", "as_sampler"]
 class IterSampler(Sampler, ours=True):
     """Row numbers from any iterable: a list, a torch-style sampler, a generator (replayed in later epochs).
 
-    Its length, or ``num_samples``, promises that many rows; each iterator walks a copy, once per epoch.
+    Its length, or ``num_samples``, is the expected number of rows; each iterator iterates a copy once per epoch.
 
     >>> IterSampler(range(4, 0, -2)).order(5, key=0).at(0, 9).tolist()
     [4, 2]
@@ -42,20 +42,20 @@ class IterSampler(Sampler, ours=True):
         return iter(self.sampler)
 
     def _materialize(self) -> None:
-        """An iterator can be walked once only: keep what it gives."""
+        """Store the output of an iterator in a list, because it can be iterated only once."""
         if isinstance(self.sampler, Iterator):
             self.sampler = list(itertools.islice(self.sampler, self.num_samples or None))
 
     def _identity(self) -> dict[str, Any]:
-        self._materialize()  # the list of what it gives is what it is
+        self._materialize()  # its identity is the list of row numbers
         return super()._identity()
 
     def __getstate__(self) -> dict[str, Any]:
-        self._materialize()  # a generator does not pickle, the list of what it gave does
+        self._materialize()  # a generator cannot be pickled, a list can
         return dict(self.__dict__)
 
     def to_dict(self) -> dict[str, Any]:
-        """The row numbers themselves: JSON keeps no iterable."""
+        """The sampler as a dict with the row numbers, since JSON cannot hold an iterable."""
         description = super().to_dict()
         description["sampler"] = [int(row) for row in self._detached_copy().get_indices()]
         return description
@@ -72,7 +72,7 @@ class IterSampler(Sampler, ours=True):
 
 
 def as_sampler(sampler: Any, num_samples: int | None = None) -> BuiltinSampler:
-    """What a dataset's ``sampler`` argument means: a sampler, a list of row numbers, or an iterable of them.
+    """Convert the ``sampler`` argument of a dataset: a sampler, a list of row numbers, or an iterable of them.
 
     >>> as_sampler([3, 1], num_samples=1)
     SubsetSampler(indices=[3, 1], num_samples=1)

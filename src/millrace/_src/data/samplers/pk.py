@@ -1,4 +1,4 @@
-"""A number of rows from every class."""
+"""PKSampler: a number of rows from every class."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["PKSampler"]
 
 @public("dataset")
 class PKSampler(BuiltinSampler, ours=True):
-    """``num_val`` rows of every class, drawn at random (a row may come twice), class after class.
+    """``num_val`` rows of every class, sampled with replacement, class after class.
 
-    ``shuffle`` puts the classes in random order. The classes are the values of ``class_column``.
+    ``shuffle`` shuffles the classes. The classes are the values of ``class_column``.
 
     >>> import numpy as np
     >>> order = PKSampler(2).order(4, key=1, labels=lambda: np.array([7, 5, 5, 7]))
@@ -60,13 +60,13 @@ class PKSampler(BuiltinSampler, ours=True):
         return self._class_column
 
     def _classes(self, size: int, labels: LabelProvider | None) -> npt.NDArray[Any]:
-        """The class of every row as a number, checked."""
+        """The class label of every row, after checking the shape."""
         if self.num_val <= 0:
             raise PlanError(f"PKSampler: num_val must be greater than 0, but got: {self.num_val}")
         if labels is None:
             raise PlanError(
-                f"PKSampler draws by class, but this dataset has no labels for column '{self.class_column}': "
-                "give the dataset a label column and name it in class_column, or a get_label(index) method"
+                f"PKSampler samples by class, but this dataset has no labels for column '{self.class_column}': "
+                "add a label column to the dataset and pass its name as class_column, or add a method get_label(index)"
             )
         row_labels = np.asarray(labels())
         if row_labels.ndim > 1 and row_labels.size == len(row_labels):
@@ -96,7 +96,7 @@ class PKSampler(BuiltinSampler, ours=True):
         return order if total == order.size else ComposedOrder(RangeOrder(total), order)
 
     def is_shuffled(self) -> bool:
-        # of the order of the classes; which rows of a class are drawn is random in any case
+        # this concerns the order of the classes; the rows of a class are always sampled at random
         return self.shuffle or self._child_predicate("is_shuffled")
 
     def is_sharded(self) -> bool:
@@ -104,7 +104,7 @@ class PKSampler(BuiltinSampler, ours=True):
 
 
 class ClassOrder:
-    """``num_val`` draws from each class, the classes in the given turn.
+    """``num_val`` samples from each class, in the given order of classes.
 
     >>> order = ClassOrder(np.array([0, 2, 1]), np.array([2, 1]), np.array([1, 0]), num_val=2, key=0)
     >>> order.at(0, 2).tolist()
@@ -121,7 +121,7 @@ class ClassOrder:
 
     def take(self, positions: Indices) -> Indices:
         number = self.turn[positions // self.num_val]
-        # the draw belongs to (class, which one), wherever the class stands in the turn
+        # the random number depends on (class, sample number), independent of the order of classes
         chance = random_at(number * self.num_val + positions % self.num_val, self.key).uniform(0)
         sizes = self.sizes[number]
         picked = np.minimum((chance * sizes).astype(np.int64), sizes - 1)

@@ -1,4 +1,4 @@
-"""Rows in random order, or drawn at random."""
+"""RandomSampler: rows in random order, or sampled with replacement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["RandomSampler"]
 
 @public("dataset")
 class RandomSampler(BuiltinSampler, ours=True):
-    """A random permutation of the rows, or rows drawn with replacement; never more than there are rows.
+    """A random permutation of the rows, or rows sampled with replacement; at most the number of rows.
 
     >>> order = RandomSampler().order(4, key=1)
     >>> sorted(order.at(0, 4).tolist())
@@ -50,11 +50,11 @@ class RandomSampler(BuiltinSampler, ours=True):
 
     @property
     def reshuffle_each_epoch(self) -> bool:
-        """Whether every epoch has an order of its own."""
+        """Whether every epoch has a different order."""
         return self.fixed_key is None
 
     def fixed(self, key: int) -> RandomSampler:
-        """A copy that gives one order whatever key it is asked with: the same in every epoch.
+        """A copy with the same order for every key, and therefore in every epoch.
 
         >>> sampler = RandomSampler().fixed(3)
         >>> bool((sampler.order(9, key=1).at(0, 9) == sampler.order(9, key=2).at(0, 9)).all())
@@ -101,7 +101,7 @@ MODES = ["false", "files", "global", "infile", "partial", "adaptive"]
 
 
 def mode_of(values: Any) -> Shuffle:
-    """The shuffle mode of a sampler's JSON."""
+    """The shuffle mode in the JSON of a sampler."""
     number = values.get("shuffle_mode", MODES.index("global"))
     if not isinstance(number, int) or not 0 <= number < len(MODES):
         raise ArgumentTypeError(f"shuffle_mode must be in [0, {len(MODES) - 1}], but got {number!r}")
@@ -109,13 +109,13 @@ def mode_of(values: Any) -> Shuffle:
 
 
 def check_global(mode: Shuffle) -> None:
-    """Refuse the modes that only record files know; their reader handles them before it comes here."""
+    """Raise for the modes of record files; their reader handles them before."""
     if mode not in (Shuffle.GLOBAL, Shuffle.FALSE):
         raise PlanError(f"The shuffle mode: {mode} is not supported with current dataset.")
 
 
 class ReplacementOrder:
-    """``size`` row numbers, each drawn on its own from ``range(rows)``.
+    """``size`` row numbers, sampled independently from ``range(rows)``.
 
     >>> order = ReplacementOrder(1000, rows=3, key=5)
     >>> sorted(set(order.at(0, 1000).tolist()))
@@ -134,5 +134,5 @@ class ReplacementOrder:
 
 
 def random_at(positions: Indices, key: int) -> RandomStream:
-    """Random numbers by position in an order."""
+    """Random numbers for positions in an order."""
     return RandomStream.for_rows(positions.astype(np.uint64), seed=key, epoch=0, op=0)

@@ -1,4 +1,4 @@
-"""Rows in the order of the source."""
+"""SequentialSampler: rows in the order of the source."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class SequentialSampler(BuiltinSampler, ours=True):
         self.start_index = start_index
         super().__init__(num_samples)
 
-    # whether a start beyond the last row gives no row; else it is an error
+    # whether a start index beyond the last row gives no rows; else it is an error
     _allows_empty = False
 
     def allow_empty(self) -> SequentialSampler:
-        """The same, but a start beyond the last row gives no row, as MindSpore has it for record files.
+        """A copy for which a start index beyond the last row gives no rows, as in MindSpore for record files.
 
         >>> SequentialSampler(7).allow_empty().order(5, key=0).size
         0
@@ -54,7 +54,7 @@ class SequentialSampler(BuiltinSampler, ours=True):
             )
         if self._allows_empty:
             start = min(start, size)
-        elif start >= size and start > 0:  # an empty source is no mistake of the sampler's
+        elif start >= size and start > 0:  # an empty source is not an error of the sampler
             raise PlanError(
                 "Invalid parameter, start_index must be less than num_rows, "
                 f"but got start_index: {start}, num_rows: {size}."

@@ -1,4 +1,4 @@
-"""Samplers back from JSON."""
+"""Create samplers from JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_CHAIN = 64
 
 
 def sampler_from_dict(values: Mapping[str, Any]) -> BuiltinSampler:
-    """Make a sampler from what :meth:`BuiltinSampler.to_dict` wrote; unknown keys are ignored.
+    """Create a sampler from the result of :meth:`BuiltinSampler.to_dict`; unknown keys are ignored.
 
     >>> import millrace._src.data.samplers
     >>> sampler_from_dict({"sampler_name": "SequentialSampler", "start_index": 1, "num_samples": 2})

@@ -1,4 +1,4 @@
-"""Rows from a list of row numbers."""
+"""SubsetSampler and SubsetRandomSampler: rows from a list of row numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["SubsetRandomSampler", "SubsetSampler"]
 
 @public("dataset")
 class SubsetSampler(BuiltinSampler, ours=True):
-    """The rows of a list, in its order; a row may be named more than once.
+    """The rows of a list, in its order; a row may occur more than once.
 
     >>> SubsetSampler([4, 0, 0], num_samples=2).order(5, key=0).at(0, 9).tolist()
     [4, 0]

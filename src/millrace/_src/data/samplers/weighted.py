@@ -1,4 +1,4 @@
-"""Rows drawn with given weights."""
+"""WeightedRandomSampler: rows sampled by weights."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 @public("dataset")
 class WeightedRandomSampler(BuiltinSampler, ours=True):
-    """Draw row ``i`` with a probability proportional to ``weights[i]``; rows past the list are never drawn.
+    """Sample row ``i`` with a probability proportional to ``weights[i]``; rows beyond the list are never sampled.
 
-    Without replacement a heavy row comes early, and rows of weight zero come last.
+    Without replacement a row with a large weight comes early, and rows with weight zero come last.
 
     >>> order = WeightedRandomSampler([0, 1, 3], num_samples=3).order(3, key=1)
     >>> set(order.at(0, 3).tolist()) <= {1, 2}
@@ -84,7 +84,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
         if self.replacement:
             return WeightedOrder(count, weights, key)
         # The smallest of independent exponential times with rates w is i with probability w[i] / sum(w), and
-        # so on for the rest: sorting the times is drawing without replacement.
+        # so on for the rest: sorting the times is sampling without replacement.
         chance = random_at(np.arange(len(weights), dtype=np.int64), key).uniform(0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             times = np.where(weights > 0, -np.log1p(-chance) / weights, np.inf)
@@ -101,7 +101,7 @@ class WeightedRandomSampler(BuiltinSampler, ours=True):
 
 
 class WeightedOrder:
-    """``size`` row numbers, each drawn on its own with the given weights.
+    """``size`` row numbers, sampled independently with the given weights.
 
     >>> WeightedOrder(4, np.array([0.0, 1.0]), key=2).at(0, 4).tolist()
     [1, 1, 1, 1]
@@ -119,5 +119,5 @@ class WeightedOrder:
 
     def take(self, positions: Indices) -> Indices:
         chance = random_at(positions, self.key).uniform(0)
-        # side="right" steps over rows of weight zero; the last step is 1 exactly but for rounding
+        # side="right" skips rows with weight zero; the last step is 1 up to rounding
         return np.minimum(np.searchsorted(self._steps, chance, side="right"), self._last).astype(np.int64)

@@ -14,6 +14,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Pla
 from millrace._src.core.io.remote import RemotePath, is_remote, remote_exists, remote_glob
 from millrace._src.core.public import public
 from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.schema import ColumnType, Schema
 from millrace._src.data.formats.mindrecord import Cipher, MindRecordReader
@@ -31,7 +32,7 @@ from millrace._src.data.samplers import (
     SubsetSampler,
     sampler_from_dict,
 )
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from . import save as _save  # noqa: F401  (registers the file types of dataset.save())
 from .base.mindrecord_reader import MindRecordBlockReader, padded_values
@@ -46,6 +47,7 @@ _SAMPLERS = (
 _MODES = (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL, Shuffle.ADAPTIVE)
 
 
+@stable_id("source.RecordSource")
 class MindRecordSource(SourceTraits):
     """The rows of a set of MindRecord files, followed by padded samples; each process opens the files."""
 
@@ -150,6 +152,7 @@ class MindRecordSource(SourceTraits):
         return self.__dict__ | {"cipher": self.cipher.state(), "_labels": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = with_current_names(state, {"reopens": "is_file_backed"})  # of version 0.2.0
         self.__dict__.update(state, cipher=Cipher.from_state(state["cipher"]))
 
 

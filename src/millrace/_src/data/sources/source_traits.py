@@ -6,7 +6,16 @@ from typing import Any
 
 from millrace._src.core.stable_ids import register
 
-__all__ = ["SourceTraits"]
+__all__ = ["SourceTraits", "with_current_names"]
+
+
+def with_current_names(state: dict[str, Any], renamed: dict[str, str]) -> dict[str, Any]:
+    """The state of a pickle of version 0.2.0 with the current attribute names (old name -> current name).
+
+    >>> with_current_names({"given": 1, "rows": 2}, {"given": "batch_sampler"})
+    {'batch_sampler': 1, 'rows': 2}
+    """
+    return {renamed.get(name, name): value for name, value in state.items()}
 
 
 class SourceTraits:

@@ -154,6 +154,7 @@ class Transform:
         return f"{type(self).__name__}({fields})"
 
 
+@stable_id("transforms.Joined")
 class FusedTransform(Transform, ours=True):
     """Several transforms fused into one by a pass; each part keeps its random numbers."""
 

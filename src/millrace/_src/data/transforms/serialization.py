@@ -147,7 +147,7 @@ def convert_arguments(cls: type[TensorOperation], arguments: Mapping[str, Any]) 
     return {name: parameters[name].convert(value) for name, value in arguments.items()}
 
 
-class _Parameter:
+class _ConstructorParameter:
     """Enumerations and lists that a constructor's parameter takes, as JSON cannot express them."""
 
     def __init__(self, cls: type[TensorOperation], parameter: inspect.Parameter, annotation: Any) -> None:
@@ -186,16 +186,16 @@ def _types_in(annotation: Any) -> Iterable[Any]:
         yield origin or annotation
 
 
-_PARAMETERS: dict[type[TensorOperation], dict[str, _Parameter]] = {}
+_PARAMETERS: dict[type[TensorOperation], dict[str, _ConstructorParameter]] = {}
 
 
-def _parameters(cls: type[TensorOperation]) -> dict[str, _Parameter]:
+def _parameters(cls: type[TensorOperation]) -> dict[str, _ConstructorParameter]:
     known = _PARAMETERS.get(cls)
     if known is None:
         function = inspect.unwrap(cls.__init__)
         hints = typing.get_type_hints(function, include_extras=True) if hasattr(function, "__code__") else {}
         known = _PARAMETERS[cls] = {
-            name: _Parameter(cls, parameter, hints.get(name, Any))
+            name: _ConstructorParameter(cls, parameter, hints.get(name, Any))
             for name, parameter in inspect.signature(cls).parameters.items()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         }

@@ -1,5 +1,5 @@
-"""A run as it goes, for another process to see: a file that is written while it goes, and a page that reads it.
+"""Live monitoring of a run from another process: an event log, and a page that reads it.
 
-The file is all there is between the two. The run writes it (``record``), whoever watches reads it (``file``,
-``state``), so that a run that has ended looks as it did while it went.
+The file is the only interface between the two. The run writes it (``recorder``), viewers read it (``event_log``,
+``run_state``), so that a finished run is shown like a running one.
 """

@@ -1,11 +1,11 @@
-"""The page of a run, on this machine alone: HTTP on the loopback address, events as they come.
+"""Dashboard server of a run: HTTP on the loopback address, with server-sent events.
 
-Who has the address has the page: it holds a token that cannot be guessed, and without it nothing is told. A request
-must name this machine in its Host header, so that a web page from elsewhere cannot reach us under a name of its own
-(DNS rebinding). Only the files of a fixed table are given out.
+The address contains a random token, and requests without it are refused. The Host header of a request must name this
+machine, so that a web page from elsewhere cannot connect under another name (DNS rebinding). Only the files of a fixed
+table are served.
 
-Connections that have not sent a whole request are few and have a deadline (`heads`). Where there are too many, the
-oldest one is closed: silent ones cost a fixed number of threads.
+Connections without a complete request are limited in number and have a deadline (`heads`). Beyond the limit, the
+oldest one is closed: idle connections use a bounded number of threads.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ log = get_logger(__name__)
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost", "[::1]", "::1")
-# Seconds between looks at the file, and between signs of life on a quiet line.
+# Seconds between reads of the file, and between keep-alive messages on an idle connection.
 LOOK, ALIVE = 0.25, 15.0
-# Pages that may be open at once, and seconds that a slow reader or writer has.
+# The maximum number of open pages, and the timeout of a connection in seconds.
 MOST_PAGES, PATIENCE = 16, 30.0
-# Seconds that pages have to take the last numbers when the server ends.
+# Seconds for pages to receive the last events when the server stops.
 GRACE = 2.0
-# Responses under way at once, pages aside, and the longest address.
+# The maximum number of concurrent responses, without pages, and the maximum length of an address.
 MOST_RESPONSES, MOST_ADDRESS = 32, 1024
 
 FILES = {
@@ -50,7 +50,7 @@ FILES = {
     "chart.js": ("chart.js", "text/javascript; charset=utf-8"),
     "flow.js": ("flow.js", "text/javascript; charset=utf-8"),
 }
-# Of which points the page draws what.
+# The values of each type of point that the page shows in charts.
 CURVES = {
     "pipeline": ("rows", "waited", "between", "held", "fill"),
     "channel": ("waited", "stepping", "host", "host_slots", "ring", "ring_slots"),
@@ -68,10 +68,10 @@ HEADERS = {
 
 
 class DashboardServer:
-    """Serves one history, in threads of its own; ``url`` is where. Use it in a ``with`` statement, or ``close`` it."""
+    """Serves one event log in separate threads at ``url``. Use it in a ``with`` statement, or ``close`` it."""
 
     def __init__(self, path: str | Path, port: int = 0) -> None:
-        with EventLogReader(path):  # what cannot be read is said now, and not on the page
+        with EventLogReader(path):  # raise an error now if the file cannot be read
             pass
         self.token = secrets.token_urlsafe(24)
         self._http = _Http((LOOPBACK, port), Path(path), self.token)
@@ -83,7 +83,7 @@ class DashboardServer:
         self._thread.start()
 
     def close(self) -> None:
-        """End it; open pages are told that nothing more comes. A second time changes nothing."""
+        """Stop the server, and send an end event to open pages. Further calls have no effect."""
         if self._http.ending.is_set():
             return
         self._http.ending.set()
@@ -117,12 +117,12 @@ class _Http(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        """As the base does, but for asking the network for our name, which may take long."""
+        """Bind without a lookup of the host name, which may take long."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """As the base does, in threads that are joined at the end."""
+        """Handle the request in a thread that is joined at the end."""
         self.heads.add(request)
         thread = threading.Thread(
             target=self._serve_request,
@@ -149,7 +149,7 @@ class _Http(ThreadingHTTPServer):
             thread.join(max(0.0, until - time.monotonic()))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader that has left is no fault, and nothing here may write into the user's terminal."""
+        """Log at debug level: a closed connection is not an error, and nothing may be printed to the terminal."""
         log.debug("a request for the page failed", exc_info=True)
 
 
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._events()
 
     def _respond(self, body: bool) -> bool:
-        """Whether the request is for the events, which have a limit of their own; any other is answered."""
+        """Send the response, except for event streams, which have a separate limit; return True for those."""
         if not self._is_for_us():
             self._refuse(403, "This page is only for the machine it runs on.")
             return False
@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "There is no such page.")
         return False
 
-    # who asks ---------------------------------------------------------------------------------------
+    # authorization ----------------------------------------------------------------------------------
 
     def _is_for_us(self) -> bool:
         hosts = self.headers.get_all("Host") or []
@@ -224,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token)
 
-    # what is answered -------------------------------------------------------------------------------
+    # responses --------------------------------------------------------------------------------------
 
     def _refuse(self, status: int, text: str) -> None:
         self._send(status, f"{text}\n".encode(), "text/plain; charset=utf-8", self.command != "HEAD")
@@ -270,11 +270,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.pages.release()
 
     def _stream(self, tail: EventLogReader) -> None:
-        """All that there is, then what comes; each piece with how things stand after it."""
+        """Stream all existing events, then new ones; each part is followed by the current state."""
         state, fresh, quiet = RunState(), True, 0.0
         self._event("begin", {})
         while True:
-            # asked before reading: what is written in between is read the next time
+            # checked before reading: events that are written in between are read the next time
             last = self.server.ending.is_set() or tail.ended
             anew, lines = tail.read_new()
             if anew:
@@ -294,7 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self.server.ending.wait(LOOK)
             quiet += LOOK
-            if quiet >= ALIVE:  # a page that was closed is noticed here
+            if quiet >= ALIVE:  # detects a closed page
                 self.wfile.write(b": alive\n\n")
                 quiet = 0.0
 
@@ -304,17 +304,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are nobody's news."""
+        """Do not log requests."""
 
 
 def _name_in(address: str) -> str:
-    """A host without its port: through a tunnel it may be any."""
+    """A host without its port: with a tunnel it may be any port."""
     name, colon, port = address.rpartition(":")
     return (name if colon and port.isdigit() else address).lower()
 
 
 def _curve_point(point: dict[str, Any]) -> dict[str, Any]:
-    """What curves are drawn of; all else of a point is in what stands now."""
+    """The values of a point for charts; the other values are in the current state."""
     curve = next(curve for curve in CURVES if curve in point)
     return {name: point[name] for name in ("t", curve, *CURVES[curve])}
 

@@ -1,4 +1,4 @@
-"""Fewer points of a long run: all of the last minutes, and of what lies before so many that a chart misses nothing."""
+"""Downsample the event log of a long run: keep all recent points, and enough older ones for a chart."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 __all__ = ["series_of", "downsample"]
 
-# Seconds at the end in which every point stays, and points that a chart of everything before has.
+# Seconds at the end with all points, and the number of points for everything before.
 RECENT, ACROSS = 120.0, 400
-# Verdicts that stay, the last ones.
+# The number of diagnoses to keep, the last ones.
 MOST_VERDICTS = 100
 
 Line = dict[str, Any]
 
 
 def series_of(line: Line) -> str | None:
-    """Which curve a line is a point of; None for what is no point."""
+    """The curve that a point belongs to; None for other lines."""
     return _curve_name(line) if line.get("is") == "point" else None
 
 
@@ -27,7 +27,7 @@ def _curve_name(line: Line) -> str:
 
 
 def downsample(lines: list[Line], most: int, size: Callable[[list[Line]], int]) -> list[Line]:
-    """The lines that stay; where they are still more than so many bytes, fewer and fewer points do.
+    """Downsample until the lines have at most ``most`` bytes.
 
     >>> points = [{"is": "point", "t": t, "pipeline": 1, "rows": t} for t in range(10_000)]
     >>> kept = downsample(points, 10**6, lambda lines: len(str(lines)))
@@ -46,9 +46,9 @@ def _select_lines(lines: list[Line], recent: float, across: int) -> list[Line]:
     now = max((_time(line) for line in lines), default=0.0)
     apart = now / across
     last: dict[str, float] = {}
-    # the last point of each curve says where it ended
+    # keep the last point of each curve
     ends = {series: number for number, line in enumerate(lines) if (series := series_of(line)) is not None}
-    # of what is said again and again the last word stands; of verdicts some more
+    # of repeated lines keep the last one; of diagnoses several
     topics = {
         number: (line.get("is"), _curve_name(line))
         for number, line in enumerate(lines)

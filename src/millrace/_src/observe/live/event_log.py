@@ -1,8 +1,8 @@
-"""The history of a run as a file: lines of JSON, one thing each, added while the run goes.
+"""Event log of a run: a file with lines of JSON, appended while the run is active.
 
-The first line says what it is. The writer holds a lock on the file for as long as it lives; whoever can take the lock
-knows that nothing more will come. A last line that was cut off by a crash is left out by readers. A file that grows too
-long is thinned out into a new one, which takes its place at once: recent points stay, older ones become rarer.
+The first line identifies the format. The writer holds a lock on the file for as long as it lives; if a reader can
+acquire the lock, the run has ended. Readers ignore a last line that a crash has truncated. A file that becomes too
+long is downsampled to a new one, which replaces it atomically: recent points stay, older ones become sparser.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ __all__ = ["FILE_TYPE", "MOST_BYTES", "EventLogWriter", "EventLogReader", "is_wr
 
 FILE_TYPE = "millrace history"
 VERSION = 1
-# A reader refuses more. A writer stays far below: it thins out what it wrote before it comes to an eighth of this.
+# The limit for readers. A writer stays far below: it downsamples the file before it reaches an eighth of this.
 MOST_BYTES = 64 << 20
 MOST_LINE = 1 << 20
 PIECE = 256 << 10
-# A file of fewer bytes is never thinned out, and one of more always.
+# A file with fewer bytes is never downsampled, one with more always.
 SIZE_LIMITS = (1 << 20, MOST_BYTES // 8)
 
 
 class EventLogWriter:
-    """The writing side. Only its owner may read the file."""
+    """Writes an event log. Only the owner may read the file."""
 
     def __init__(self, path: Path, head: dict[str, Any], size_limits: tuple[int, int] = SIZE_LIMITS) -> None:
         self.path = path
@@ -45,11 +45,11 @@ class EventLogWriter:
         self._begin([{"kind": FILE_TYPE, "version": VERSION, **head}])
 
     def add(self, line: dict[str, Any]) -> None:
-        """Put one thing down; it is written with the next ``flush``."""
+        """Add an event; it is written with the next ``flush``."""
         self._lines.append(line)
 
     def flush(self) -> None:
-        """Write what was put down, in one go."""
+        """Write the added events."""
         if not self._lines or self._fd < 0:
             return
         lines, self._lines = self._lines, []
@@ -61,14 +61,14 @@ class EventLogWriter:
             self._thin()
 
     def close(self) -> None:
-        """Nothing more comes; readers see that by the lock."""
+        """Write the remaining events and release the lock, which signals the end to readers."""
         try:
             self.flush()
         finally:
             self.forget()
 
     def forget(self) -> None:
-        """Let go of the file without a word: what a child of fork does with its parent's."""
+        """Close the file without writing, as a forked child does with the file of its parent."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -80,7 +80,7 @@ class EventLogWriter:
         self._limit = min(self._most, max(self._least, 2 * self._size))
 
     def _begin(self, lines: list[dict[str, Any]]) -> None:
-        """A new file with these lines, in the place of what is there."""
+        """Replace the file by a new one with these lines."""
         replacement = self.path.with_name(f".{self.path.name}.{os.getpid()}.new")
         with contextlib.suppress(FileNotFoundError):
             replacement.unlink()  # of a process with our number that died
@@ -110,7 +110,7 @@ def _encode(lines: list[dict[str, Any]]) -> bytes:
 
 
 def _check_replaceable(path: Path) -> None:
-    """A history that has ended may be written over; nothing else may."""
+    """Raise unless the path is free or holds the log of a run that has ended."""
     if not path.exists():
         return
     try:
@@ -125,11 +125,11 @@ def _check_replaceable(path: Path) -> None:
 
 
 class EventLogReader:
-    """The reading side: ``more()`` gives what was added since the last call."""
+    """Reads an event log: ``read_new()`` returns the events added since the last call."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        # lines that could not be read: cut off in the middle, or never a history's
+        # invalid lines: truncated, or not events
         self.damaged = 0
         self._rest = b""
         self._fd = -1
@@ -165,7 +165,7 @@ class EventLogReader:
         raise FormatError(f"{self.path} {why}", file=str(self.path))
 
     def read_new(self) -> tuple[bool, list[dict[str, Any]]]:
-        """(everything begins anew, what was added): at most a piece of it; nothing when there is nothing more."""
+        """(whether the file was replaced, new events): a part of them; empty if there are none."""
         anew = False
         while True:
             data = os.pread(self._fd, PIECE, self._at)
@@ -181,7 +181,7 @@ class EventLogReader:
                 return anew, lines
 
     def _complete_lines(self, data: bytes) -> list[dict[str, Any]]:
-        """The lines that have come to their end."""
+        """The complete lines."""
         *texts, rest = (self._rest + data).split(b"\n")
         if len(rest) > MOST_LINE:
             self._refuse(f"has a line of more than {MOST_LINE:,} bytes")
@@ -191,7 +191,7 @@ class EventLogReader:
         return [line for line in lines if line is not None]
 
     def all(self) -> list[dict[str, Any]]:
-        """Everything that is there now; closes the file."""
+        """All events in the file; closes it."""
         collected: list[dict[str, Any]] = []
         with self:
             while True:
@@ -204,7 +204,7 @@ class EventLogReader:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come: nobody holds the lock, of this file or of one in its place."""
+        """Whether the run has ended: the lock of this file, or of one that replaced it, is free."""
         if self._is_replaced():
             return False
         try:
@@ -224,7 +224,7 @@ class EventLogReader:
         return (status.st_dev, status.st_ino) != self._inode
 
     def close(self) -> None:
-        """Let go of the file; a second time changes nothing."""
+        """Close the file; further calls have no effect."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -237,7 +237,7 @@ class EventLogReader:
 
 
 def is_written(path: Path) -> bool | None:
-    """Whether a run writes to this history at this moment; None where it is none."""
+    """Whether a run is writing this log; None if it is not a log."""
     try:
         with EventLogReader(path) as tail:
             return not tail.ended

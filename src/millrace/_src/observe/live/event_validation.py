@@ -1,7 +1,4 @@
-"""Whether a line says what lines of a history say.
-
-A file may come from anywhere: what it holds is shown, never trusted.
-"""
+"""Validate the lines of an event log, which may be an untrusted file."""
 
 from __future__ import annotations
 
@@ -64,7 +61,7 @@ def check_description(line: Line) -> None:
         number_in(stage["working"])
         if not isinstance(stage["queue"], bool):
             raise ValueError(line)
-        # what a stage feeds comes after it, so that nothing goes round in circles
+        # the next stage has a larger index, so that there are no cycles
         if stage["feeds"] is not None and not index < number_in(stage["feeds"]) < len(line["stages"]):
             raise ValueError(line)
         for name in stage["ops"]:

@@ -1,4 +1,4 @@
-"""The numbers of a run in Prometheus' text format."""
+"""Metrics of a run in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Sample = tuple[Labels, float]
 
 
 def prometheus_text(now: dict[str, Any]) -> str:
-    """What ``State.now()`` gives, one family after the other.
+    """Format the result of ``RunState.snapshot()``.
 
     >>> print(
     ...     prometheus_text(
     ...         {"status": "live", "elapsed": 2.5, "pipelines": [], "channels": [], "trainings": []}
     ...     )
     ... )
-    # HELP millrace_up Whether the run goes on.
+    # HELP millrace_up Whether the run is active.
     # TYPE millrace_up gauge
     millrace_up 1
     # HELP millrace_elapsed_seconds Seconds since the run began.
@@ -38,7 +38,7 @@ def prometheus_text(now: dict[str, Any]) -> str:
 
 
 def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]]]:
-    yield "millrace_up", "gauge", "Whether the run goes on.", [({}, now["status"] == "live")]
+    yield "millrace_up", "gauge", "Whether the run is active.", [({}, now["status"] == "live")]
     yield "millrace_elapsed_seconds", "gauge", "Seconds since the run began.", [({}, now["elapsed"])]
     for name, key, metric_type, help_text in _PIPELINE:
         yield (
@@ -79,7 +79,7 @@ def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]
     yield (
         "millrace_channel_seconds_total",
         "counter",
-        "What a channel's time went to.",
+        "Seconds by activity of a channel.",
         [
             ({**_channel_labels(entry), "part": part}, value)
             for entry in now["channels"]
@@ -87,8 +87,8 @@ def _families(now: dict[str, Any]) -> Iterator[tuple[str, str, str, list[Sample]
         ],
     )
     for suffix, help_text in (
-        ("", "Batches that wait in a ring."),
-        ("_slots", "Batches that a ring has room for."),
+        ("", "Batches in a ring buffer."),
+        ("_slots", "Slots of a ring buffer."),
     ):
         yield (
             f"millrace_ring_batches{suffix}",
@@ -134,7 +134,7 @@ _PIPELINE = (
     ("millrace_held_limit_bytes", "limit", "gauge", "Bytes that the pipeline may hold."),
 )
 _STAGE = (
-    ("millrace_stage_given_total", "given", "counter", "Rows or batches that a stage gave."),
+    ("millrace_stage_given_total", "given", "counter", "Rows or batches that a stage produced."),
     (
         "millrace_stage_busy_ratio",
         "busy",
@@ -168,7 +168,7 @@ _TRAINING = (
 
 
 def _stage_labels(pipeline: dict[str, Any], index: int, stage: dict[str, Any]) -> Labels:
-    # two stages may have the same name: the number tells them apart
+    # two stages may have the same name: the number distinguishes them
     return {"pipeline": pipeline["number"], "stage": f"{index} {stage['name']}", "unit": stage["unit"]}
 
 

@@ -1,4 +1,4 @@
-"""Writes the history of a program: what its pipelines, its channels to devices and its trainings counted, and when."""
+"""Record the counters of pipelines, device queues and trainings of a program in an event log."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = ["RunRecorder"]
 
 log = get_logger(__name__)
 
-# Seconds between two verdicts on something that goes on: each costs a millisecond.
+# Seconds between two diagnoses of an active series: each costs a millisecond.
 DIAGNOSIS_INTERVAL = 2.0
-# Letters of a name, and of a sentence.
+# The maximum length of a name, and of a sentence.
 NAME, SENTENCE = 120, 400
-# Ops of one stage that are told apart.
+# The maximum number of ops recorded per stage.
 MOST_OPS = 16
 
 
 class RunRecorder:
-    """Looks at everything a few times a second, in the monitor's thread. A disk that is full ends it, not the run."""
+    """Samples all counters a few times a second, in the monitor's thread. A full disk only ends the recording."""
 
     def __init__(self, path: Path) -> None:
         self._began = time.perf_counter()
@@ -54,11 +54,11 @@ class RunRecorder:
             SeriesRegistry(),
             SeriesRegistry(),
         )
-        # those that have begun, and whose end was not written yet
+        # started runs whose end is not recorded yet
         self._runs: list[ObservedRun] = []
         self._begun = steps.subscribe(self)
         self._going: list[steps.MonitoredTraining] = []
-        # what was open before is nobody's business
+        # queues that were open before are not recorded
         self._before: weakref.WeakSet[Any] = weakref.WeakSet(sinks.open_queues())
         self._last_diagnosis_times: dict[str, float] = {}
         self._last_diagnoses: dict[str, Any] = {}
@@ -75,13 +75,13 @@ class RunRecorder:
         try:
             self._look(self._log, now)
             self._log.flush()
-        except (OSError, FormatError) as error:  # no room, or somebody put another file in its place
+        except (OSError, FormatError) as error:  # disk full, or the file was replaced by another process
             log.warning("the history %s is not written any more: %s", self.path, error)
             self._log.forget()
             self._log = None
 
     def _look(self, book: EventLogWriter, now: float) -> None:
-        # what ends from here on is looked at once more
+        # runs that end from here on are sampled once more
         runs, over = list(self._runs), [run for run in self._runs if run.closed]
         stats: dict[int, int] = {}
         for run in runs:
@@ -217,7 +217,7 @@ class RunRecorder:
             }
         )
 
-    # verdicts ---------------------------------------------------------------------------------------
+    # diagnoses --------------------------------------------------------------------------------------
 
     def _is_time(self, key: str, now: float, ended: bool) -> bool:
         if not ended and now - self._last_diagnosis_times.get(key, -DIAGNOSIS_INTERVAL) < DIAGNOSIS_INTERVAL:
@@ -228,14 +228,14 @@ class RunRecorder:
     def _write_diagnosis(
         self, book: EventLogWriter, series_type: str, number: int, now: float, fields: dict[str, Any]
     ) -> None:
-        """Write a verdict down, unless it is the one that stands."""
+        """Record a diagnosis if it has changed."""
         key = f"{series_type} {number}"
         if self._last_diagnoses.get(key) != fields:
             self._last_diagnoses[key] = fields
             book.add({"is": "verdict", "t": now, series_type: number, **fields})
 
     def close(self, why: str = "") -> None:
-        """The last look, and the word that it was the last. ``why``: what went wrong, if anything did."""
+        """Sample once more, and record the end. ``why`` is the error, if there was one."""
         self.look()
         steps.unsubscribe(self)
         book, self._log = self._log, None
@@ -292,7 +292,7 @@ def _description(run: ObservedRun) -> dict[str, Any]:
                 "on": format_workers(stage.working, stage.stage_type) if stage.ops else stage.stage_type,
                 "working": max(1, stage.working),
                 "unit": unit,
-                # some hand on what they take, and have no queue behind them
+                # some stages pass rows through without a queue
                 "queue": bool(stage.fill),
                 "feeds": feed,
                 "ops": [truncate_middle(plain_name(op.name), NAME) for op in stage.ops[:MOST_OPS]],
@@ -303,7 +303,7 @@ def _description(run: ObservedRun) -> dict[str, Any]:
 
 
 def _feeds(root: Node, count: int) -> list[int | None]:
-    """For each stage the number of the one that takes what it gives; None for the last."""
+    """The index of the next stage for each stage; None for the last."""
     consumers: list[int | None] = []
 
     def visit(node: Node) -> int:
@@ -331,7 +331,7 @@ def _diagnosis_fields(diagnosis: Diagnosis, run: ObservedRun) -> dict[str, Any]:
         "guilty": guilty,
         "op": op,
         "evidence": [truncate_middle(line, SENTENCE) for line in diagnosis.evidence],
-        # the call stands by itself
+        # the call is a separate field
         "advice": truncate_middle(
             diagnosis.advice.partition(":")[0] if diagnosis.change else diagnosis.advice, SENTENCE
         ),
@@ -342,7 +342,7 @@ def _diagnosis_fields(diagnosis: Diagnosis, run: ObservedRun) -> dict[str, Any]:
 
 
 def _figures(number: float) -> float:
-    """Three figures: a verdict that changes in the fourth is the same one."""
+    """Round to three digits: diagnoses that differ in the fourth digit are equal."""
     return float(f"{number:.3g}") if math.isfinite(number) else 0.0
 
 
@@ -351,12 +351,12 @@ def _short(number: float) -> float:
 
 
 def _shortened(value: Any) -> Any:
-    """Sums of short numbers grow long tails."""
+    """Round values: sums of rounded numbers have rounding errors."""
     return [_shortened(one) for one in value] if isinstance(value, list) else _short(value)
 
 
 def _value(number: float | None) -> float | str | None:
-    """A number as JSON can hold it: one that is none is told as a word."""
+    """A number for JSON: NaN and infinity as text."""
     if number is None:
         return None
     return float(f"{number:.6g}") if math.isfinite(number) else str(number)

@@ -1,4 +1,4 @@
-"""Limits on connections that have not sent a whole request yet: how many, how long, how many bytes."""
+"""Limits on connections without a complete request: number, time and bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_HEADS, HEAD_SECONDS, HEAD_BYTES = 32, 10.0, 16 << 10
 class Heads:
     """The connections whose request has not arrived, oldest first.
 
-    A new one always gets in: where there are too many, the oldest is closed. A browser sends its request at once.
+    A new connection is always accepted: beyond the limit, the oldest is closed. A browser sends its request at once.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Where the histories of this user's runs are found.
+"""Folder with the event logs of this user's runs.
 
-Every program under a monitor writes one, into ``runs`` in the user's private folder (``core/private_folder.py``),
-unless it is told another place. A process that lives holds a lock on its file, which the kernel drops with the process:
-no list has to be kept, and nothing has to be cleaned up after a crash. The last few are kept, older ones are removed.
+Every monitored program writes one to ``runs`` in the runtime directory (``core/io/runtime_directory.py``), unless
+another path is set. An active process holds a lock on its file, which the kernel releases with the process: no list of
+runs is necessary, and no cleanup after a crash. The last logs are kept, older ones are removed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .event_log import is_written
 __all__ = ["SUFFIX", "new_log_path", "list_runs"]
 
 SUFFIX = ".history"
-# Of runs that have ended: so many files stay, and so many bytes.
+# The maximum number of files, and of bytes, kept of finished runs.
 MOST_FILES, MOST_BYTES = 20, 64 << 20
 
 _numbers = itertools.count(1)
 
 
 def list_runs() -> list[tuple[Path, bool]]:
-    """(file, whether its run goes on), those that go on first, the newest of them first."""
+    """(file, whether its run is active): active runs first, then by age, newest first."""
     folder = runtime_directory() / "runs"
     runs = []
     for path in folder.glob(f"*{SUFFIX}") if folder.is_dir() else ():
@@ -40,7 +40,7 @@ def list_runs() -> list[tuple[Path, bool]]:
 
 
 def new_log_path() -> Path:
-    """A file for a run that begins; what old ones left is cleared away."""
+    """A path for the log of a new run; removes old logs."""
     folder = runtime_directory(make=True) / "runs"
     folder.mkdir(mode=0o700, exist_ok=True)
     _clear_old()

@@ -1,6 +1,6 @@
-"""What a history says, line by line: how everything stands now, as numbers and words for any view.
+"""State of a run from the lines of its event log: current numbers and texts for all views.
 
-The terminal, the page and the metrics show what ``State.now()`` gives; none of them computes a number of its own.
+The terminal, the page and the metrics show the result of ``RunState.snapshot()``; they compute no numbers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["RunState"]
 
 Line = dict[str, Any]
 
-# A rate is that of the last seconds; points before them are left out of it.
+# Rates are computed from the points of the last seconds.
 WINDOW = 3.0
-# Things of one kind in a file; more are no history of ours.
+# The maximum number of series of one type; a file with more is invalid.
 MOST = 256
-# A gain below this is not worth a word.
+# A smaller gain is not shown.
 WORTH = 1.1
 
 
 class SeriesWindow:
-    """The points of one thing that its rates come from: the last seconds."""
+    """The points of one series in the last seconds, for its rates."""
 
     def __init__(self) -> None:
         self.points: deque[Line] = deque()
@@ -37,7 +37,7 @@ class SeriesWindow:
     def add(self, point: Line) -> None:
         points = self.points
         if points and set(_lengths(points[-1])) != set(_lengths(point)):
-            points.clear()  # another pipeline under the same number
+            points.clear()  # another pipeline with the same number
         points.append(point)
         while len(points) > 2 and points[1]["t"] <= point["t"] - WINDOW:
             points.popleft()
@@ -47,14 +47,14 @@ class SeriesWindow:
         return self.points[-1]
 
     def since(self, name: str) -> float:
-        """How much was counted in the last seconds."""
+        """The increase of a counter in the last seconds."""
         return float(max(0.0, self.last[name] - self.points[0][name]))
 
     def since_each(self, name: str) -> list[float]:
         return [max(0.0, b - a) for a, b in zip(self.points[0][name], self.last[name], strict=True)]
 
     def since_ops(self) -> list[list[float]]:
-        """Of each op of each stage: seconds busy in the last seconds."""
+        """Busy time of each op of each stage in the last seconds."""
         pairs = zip(self.points[0]["op_busy"], self.last["op_busy"], strict=True)
         return [[max(0.0, b - a) for a, b in zip(one, two, strict=False)] for one, two in pairs]
 
@@ -68,7 +68,7 @@ def _lengths(point: Line) -> list[tuple[str, int]]:
 
 
 class RunState:
-    """Reads lines; a line that is none of a history's is counted and left out."""
+    """Applies lines; invalid lines are counted and ignored."""
 
     def __init__(self) -> None:
         self.damaged = 0
@@ -78,7 +78,7 @@ class RunState:
         self.curves: dict[str, dict[int, SeriesWindow]] = {"pipeline": {}, "channel": {}, "training": {}}
 
     def apply(self, line: Line) -> bool:
-        """Read one line; whether it was one."""
+        """Apply one line; return whether it was valid."""
         try:
             self._take(line)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -123,10 +123,10 @@ class RunState:
             raise ValueError(number)
         return self.curves[series_type].setdefault(number, SeriesWindow())
 
-    # how it stands ----------------------------------------------------------------------------------
+    # snapshot ---------------------------------------------------------------------------------------
 
     def snapshot(self, ended: bool) -> dict[str, Any]:
-        """Everything that views show; ``ended``: nobody writes to the file any more."""
+        """All values for views; ``ended`` is whether the writer of the file has ended."""
         over = ended or self.over is not None
         pipelines = [
             _pipeline(number, curve, over or curve.ended)
@@ -166,7 +166,7 @@ def _moment(started: Any) -> str:
 
 def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
     last, description = curve.last, curve.description
-    # all of one that has ended, the last seconds of one that goes on
+    # the whole time of a finished run, the last seconds of an active one
     took = last["waited"] + last["between"] if over else curve.took
     rows = last["rows"] if over else curve.since("rows")
     outputs = last["given"] if over else curve.since_each("given")
@@ -189,7 +189,7 @@ def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
                 "ops": [
                     {
                         "name": name,
-                        # its part of what the stage did
+                        # its share of the time of the stage
                         "share": _share(spent, sum(op_busy[index])),
                         "guilty": index in guilty and number == guilty_op,
                     }
@@ -228,7 +228,7 @@ def _pipeline(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
 
 
 def _short_names(stages: list[Line]) -> list[str]:
-    """The last stages say most; sources come first."""
+    """Names for the title: the first and the last stages."""
     names = [stage["name"].partition("(")[0].strip() for stage in stages]
     return names if len(names) <= 6 else [*names[:2], "…", *names[-3:]]
 
@@ -305,7 +305,7 @@ def _training(number: int, curve: SeriesWindow, over: bool) -> dict[str, Any]:
         "step_seconds": step_seconds,
         "step_words": f"{step_seconds * 1e3:.3g} ms" if step_seconds < 1 else f"{step_seconds:.3g} s",
         "wait_share": share,
-        # with data always at hand
+        # the speedup without waiting for data
         "gain": 1 / (1 - share) if share < 0.99 else 100.0,
     }
 

@@ -1,7 +1,7 @@
-"""Things that come and go under one number: pipelines that are run again for each epoch, trainings in a loop.
+"""Series of counters over consecutive runs: pipelines with an iterator per epoch, trainings in a loop.
 
-A pipeline that begins where one like it has ended goes on under its number, and its counters go on from there, so that
-a program that makes an iterator for each epoch has one curve and not a hundred.
+A pipeline that starts after an equal one has ended continues its series and its counters, so that a program that
+creates an iterator for each epoch has one curve and not a hundred.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ __all__ = ["MOST", "Series", "SeriesRegistry"]
 
 Numbers = dict[str, Any]
 
-# More are not kept: a program that makes endlessly many different pipelines fills no disk.
+# The maximum number of series, so that a program with many different pipelines does not fill the disk.
 MOST = 64
 
 
 class Series:
-    """One number: what counts up under it in all, and who counts at this moment."""
+    """A numbered series: its accumulated counters and the object that currently counts."""
 
     def __init__(self, number: int, key: Hashable) -> None:
         self.number, self.key = number, key
@@ -40,12 +40,12 @@ class Series:
         self._who = weakref.ref(who)
 
     def counted(self, now: Numbers) -> Numbers:
-        """These counters and those of all before them."""
+        """The sum of these counters and those of all earlier runs."""
         self._now = now
         return {name: _sum(value, self._base.get(name)) for name, value in now.items()}
 
     def finish(self) -> None:
-        """Whoever counted has ended."""
+        """End the current run: add its counters to the sum."""
         self._base = self.counted(self._now) if self._now else self._base
         self._now, self._who = {}, None
 
@@ -59,14 +59,14 @@ def _sum(value: Any, base: Any) -> Any:
 
 
 class SeriesRegistry:
-    """All numbers of one kind."""
+    """All series of one type."""
 
     def __init__(self) -> None:
         self._all: list[Series] = []
         self._of: weakref.WeakKeyDictionary[Any, Series] = weakref.WeakKeyDictionary()
 
     def of(self, who: Any, key: Hashable, *, begins: bool = True) -> Series | None:
-        """Its number: its own, one that is free, or a new one. None where it has ended, or there are too many."""
+        """The series of an object: its current one, a free one, or a new one; None if it has ended, or at the limit."""
         track = self._of.get(who)
         if track is not None:
             return track if track.is_of(who) else None
@@ -83,7 +83,7 @@ class SeriesRegistry:
         return track
 
     def keep(self, those: Iterable[Any]) -> None:
-        """Free the numbers of all others: they are not looked at any more."""
+        """Free the series of all other objects."""
         kept = {id(self._of[who]) for who in those if who in self._of}
         for track in self._all:
             if id(track) not in kept and not track.free:

@@ -1,4 +1,4 @@
-"""A run as lines of text, from the numbers that the page shows."""
+"""Text summary of a run, with the numbers of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATUS = {
 
 
 def text_summary(now: dict[str, Any], *, width: int = WIDTH) -> list[str]:
-    """Everything, top to bottom."""
+    """Format the snapshot of a run as lines of text."""
     rank = "" if now.get("rank") is None else f", rank {now['rank']}"
     who = f"{now.get('program', '?')} (process {now.get('pid', '?')}{rank}), {now['when']}"
     lines = _wrapped(f"{who}: {STATUS[now['status']]} after {seconds(now['elapsed'])}", width)

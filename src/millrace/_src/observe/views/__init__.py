@@ -1,1 +1,1 @@
-"""Views."""
+"""Views of a run: table, terminal, plain text, HTML page."""

@@ -1,4 +1,4 @@
-"""What autotune did to a run, in lines that people read."""
+"""Text lines about the changes of autotune in a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KNOBS = {"workers": "workers", "chunk": "rows per chunk", "ahead": "ready ahead
 
 
 def tuning_lines(tuning: AutotuneRecord | None, width: int = 80) -> list[str]:
-    """A headline, a line for each stage that was changed, and where the numbers came from and went to.
+    """A headline, a line for each changed stage, and the files that values were loaded from and saved to.
 
     >>> from millrace._src.core.tuned import AutotuneParameter, AutotuneRecord
     >>> record = AutotuneRecord(

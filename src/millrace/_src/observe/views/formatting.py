@@ -1,4 +1,4 @@
-"""Numbers and names as people read them; shared by the table, the live view and the page."""
+"""Format numbers and names for the table, the live view and the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCATION = re.compile(r" at (\S.*:\d+)$")
 
 
 def plain_name(name: str) -> str:
-    """An op's name without the place where the user wrote it.
+    """The name of an op without its call site.
 
     >>> plain_name("map(decode) at /home/me/train.py:12")
     'map(decode)'
@@ -38,7 +38,7 @@ def plain_name(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """An op's name with its place, the folder left out.
+    """The name of an op with its call site, without the folder.
 
     >>> short_name("map(decode) at /home/me/train.py:12")
     'map(decode) at train.py:12'
@@ -47,7 +47,7 @@ def short_name(name: str) -> str:
 
 
 def truncate_middle(text: str, most: int) -> str:
-    """Text of at most so many characters; what is too long loses its middle.
+    """Truncate text in the middle to at most ``most`` characters.
 
     >>> truncate_middle("NumpySlicesDataset + map(decode) + batch", 21)
     'NumpySlice…e) + batch'
@@ -71,7 +71,7 @@ def _plural(unit: str) -> str:
 
 
 def per_second(number: float, unit: str) -> str:
-    """A rate with what it counts.
+    """Format a rate with its unit.
 
     >>> per_second(12_345.6, "row"), per_second(7.25, "batch")
     ('12.3k rows/s', '7.2 batches/s')
@@ -90,7 +90,7 @@ def file_and_line(where: str) -> str:
 
 
 def count(number: float) -> str:
-    """A count in three or four characters that matter.
+    """Format a count with three significant digits.
 
     >>> count(950), count(12_345), count(2_500_000)
     ('950', '12.3k', '2.50M')
@@ -140,7 +140,7 @@ def megabytes(number: float) -> str:
 
 
 def sparkline(values: list[float], width: int = 24) -> str:
-    """The last values as a line of small bars, the highest of them full.
+    """The last values as a line of small bars, scaled to the maximum.
 
     >>> sparkline([1, 2, 4, 8])
     '▁▂▄█'
@@ -153,7 +153,7 @@ def sparkline(values: list[float], width: int = 24) -> str:
 
 
 def format_cache_stats(cache: dict[str, Any]) -> str:
-    """What a cache did for a stage.
+    """Format the statistics of a cache.
 
     >>> stats = {
     ...     "hits": 3,

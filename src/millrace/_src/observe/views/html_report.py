@@ -1,6 +1,6 @@
-"""A run as one page of HTML: the verdict first, then how it went over time, where the time went, and the plan.
+"""HTML report of a run: diagnosis, history, time per stage, and the plan.
 
-Everything is inside the file: no script, no font, no request. Names come from the user and are escaped.
+The page is self-contained: no scripts, fonts or requests. Names come from the user and are escaped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _when() -> str:
 
 
 def _tuned(report: Report) -> str:
-    """What autotune did, where it is on."""
+    """The changes of autotune, if it is on."""
     if not report.tuned:
         return ""
     head, *lines = report.tuned
@@ -69,7 +69,7 @@ def _tuned(report: Report) -> str:
     return f'<section class="card"><h2>{escape(head[:1].upper() + head[1:])}</h2><ul>{listed}</ul></section>'
 
 
-# the verdict --------------------------------------------------------------------------------------
+# diagnosis ----------------------------------------------------------------------------------------
 
 
 def _diagnosis_section(report: Report) -> str:
@@ -154,10 +154,10 @@ def _over_time(report: Report) -> str:
     if history is None or len(history["at"]) < 3:
         return (
             f'{head}<p class="card dim">No history was kept. Iterate inside <code>with ds.monitor():</code>, '
-            "or set <code>MILLRACE_MONITOR=1</code>, and throughput, queues and memory are drawn here.</p>"
+            "or set <code>MILLRACE_MONITOR=1</code>, to show throughput, queues and memory here.</p>"
         )
     at, rows = history["at"], history["rows"]
-    # a batch is delivered at one moment: each rate is taken over several looks
+    # a batch is delivered at one moment: each rate is computed over several points
     back = max(2, len(at) // 30)
     starts = [max(0, i - back) for i in range(1, len(at))]
     rates = [(at[i], (rows[i] - rows[s]) / max(1e-9, at[i] - at[s])) for i, s in enumerate(starts, 1)]
@@ -207,7 +207,7 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
     facts = [f"{format_count(stage['given'], stage['unit'])}{chunks}"]
     facts.append(f"waited for {seconds(stage['wait_in'])}")
     if stage["wait_out"]:
-        facts.append(f"waited for room {seconds(stage['wait_out'])}")
+        facts.append(f"waited for queue space {seconds(stage['wait_out'])}")
     if stage["working"] < stage["workers"]:
         facts.append(
             f"{stage['working']} of {stage['workers']} threads work: more would be in each other's way"
@@ -240,13 +240,13 @@ def _stage(report: Report, stage: dict[str, Any]) -> str:
 
 
 def _share_bar(stage: dict[str, Any]) -> str:
-    """How busy its workers were, of which how much they computed."""
+    """A bar with the busy time of the workers, divided into computing and waiting."""
     computing = stage["cpu"] / stage["busy"] if stage["busy"] else 0.0
     return _bar(stage["utilisation"], stage["utilisation"] * computing, 1.0)
 
 
 def _bar(busy: float, cpu: float, whole: float) -> str:
-    """Computing and waiting, as shares of the whole."""
+    """A bar with computing and waiting as shares of the whole."""
     if whole <= 0 or busy <= 0:
         return '<div class="bar"></div>'
     work, wait = min(1.0, min(cpu, busy) / whole), min(1.0, max(0.0, busy - cpu) / whole)
@@ -292,7 +292,7 @@ def _plans(report: Report, plan: Plan) -> str:
     return f'<h2>The plan</h2><div class="two">{sections}</div>'
 
 
-# arguments that the title says already, or that say too little
+# arguments that are in the title already, or that are not informative
 _OMITTED = ("order", "operations", "predicate", "drop_remainder", "reset_each_epoch")
 
 

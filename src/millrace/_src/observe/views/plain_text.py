@@ -1,4 +1,4 @@
-"""The view where there is no terminal: a plain line every few seconds, and the verdict at the end."""
+"""Plain-text view without a terminal: a line every few seconds, and the diagnosis at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = 5.0
 
 
 def line_of(run: ObservedRun) -> str:
-    """A run in one line: how fast, how far, how much memory, who is busiest."""
+    """A run in one line: rate, rows, memory, busiest stage."""
     stats, history = run.stats, history_of(run)
     pair = None if history is None else history.recent(EVERY)
     if pair is None or run.closed:
@@ -43,7 +43,7 @@ def line_of(run: ObservedRun) -> str:
 
 
 class PlainTextView:
-    """Writes to stderr, so that what a program prints stays its own."""
+    """Writes to stderr, separate from the output of the program."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
@@ -67,10 +67,10 @@ class PlainTextView:
 
 
 def print_line(text: str) -> None:
-    """A line on stderr; nobody has to read it."""
+    """Print a line to stderr; errors are ignored."""
     if sys.stderr is not None:
         try:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
-        except (OSError, ValueError):  # nobody reads any more
+        except (OSError, ValueError):  # stderr is closed
             pass

@@ -1,4 +1,4 @@
-"""Small drawings as inline SVG: lines over time, and a tree of boxes. Colours come from the page's style sheet."""
+"""Inline SVG charts: lines over time, and a tree of boxes. Colours come from the page's style sheet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def line_chart(
     limit: float | None = None,
     limit_name: str = "",
 ) -> str:
-    """One line with its area, over seconds; ``limit`` draws a level that should not be passed."""
+    """A line chart over seconds, with its area; ``limit`` adds a horizontal limit line."""
     last = max((x for x, _ in points), default=0.0) or 1.0
     most = max([y for _, y in points] + ([limit] if limit is not None else []), default=0.0) or 1.0
     most *= 1.08
@@ -62,7 +62,7 @@ def _seconds(value: float, last: float) -> str:
 
 
 def strip(points: Points, *, label: str) -> str:
-    """Shares between 0 and 1 over time, without axes: one line of a list."""
+    """A small chart of shares between 0 and 1 over time, without axes."""
     last = max((x for x, _ in points), default=0.0) or 1.0
     line = "L".join(f"{x / last * 300:.1f} {34 - y * 32:.1f}" for x, y in points)
     area = f'<path class="area" d="M0 34L{line}L300 34Z"/><path class="line" d="M{line}"/>' if points else ""
@@ -80,7 +80,7 @@ BOX, GAP_X, GAP_Y = 264, 18, 30
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """One node: a title, lines below it, how busy it was (None: not known), and whether it is to blame."""
+    """One node: a title, lines below it, its busy share (None if unknown), and whether it is the bottleneck."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Box:
 
 
 def tree(root: T, inputs: Callable[[T], Sequence[T]], box: Callable[[T], Box], *, label: str) -> str:
-    """A tree with its leaves on top and the root at the bottom, as rows flow."""
+    """A tree with its leaves at the top and the root at the bottom, in the direction of data flow."""
     placed: list[tuple[T, Box, float, int, list[int]]] = []
     columns = 0
 

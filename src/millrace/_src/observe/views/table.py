@@ -1,4 +1,4 @@
-"""The stages of a run as lines of plain text that fit a terminal of 80 columns."""
+"""Table of the stages of a run in plain text, for a terminal with 80 columns."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "table"]
 
 WIDTH = 80
-# heading, and the width that is enough for most; a long run and a large crew take more, and the name gets what is left
+# headings with their usual widths; long runs and many workers need more, and the name gets the rest
 _COLUMNS = {"on": 11, "rate": 15, "busy": 4, "cpu": 4, "wait in": 7, "queue": 5}
-# what is left of a name when all the others take more
+# the minimum width of the name
 _MIN_NAME = 12
 
 
 def table(report: Report) -> list[str]:
-    """A line for each stage, and one below it for each of several ops in it."""
+    """A line for each stage, followed by a line for each op if it has several."""
     cells = [_cells(stage) for stage in report.stages]
     cells += [_op_cells(op) for stage in report.stages for op in _several(stage)]
     widths = [max([least, *map(len, column)]) for least, *column in zip(_COLUMNS.values(), *cells)]
@@ -53,7 +53,7 @@ def table(report: Report) -> list[str]:
 
 
 def _several(stage: dict[str, Any]) -> list[dict[str, Any]]:
-    """The ops of a stage, where there are several."""
+    """The ops of a stage, if there are several."""
     return list(stage["ops"]) if len(stage["ops"]) > 1 else []
 
 
@@ -64,7 +64,7 @@ def _op_cells(op: dict[str, Any]) -> list[str]:
 
 
 def _name(stage: dict[str, Any], width: int) -> str:
-    """What it is and, where there is room or where one op could be taken for another, its place in the script."""
+    """The name of a stage, with its call site if it has a single op."""
     name, location = plain_name(stage["name"]), file_and_line(stage["where"])
     if len(stage["ops"]) > 1 or not location:
         return truncate_middle(name, width)

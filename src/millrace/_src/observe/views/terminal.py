@@ -1,4 +1,4 @@
-"""The view in a terminal: a line for each stage, redrawn in place below what the program prints."""
+"""Live view in a terminal: a line for each stage, updated below the output of the program."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from .formatting import (
 
 __all__ = ["TerminalView", "render_run"]
 
-# Runs that are shown at once: those under way, and the last one that ended.
+# The maximum number of runs that are shown.
 MOST_SHOWN = 3
 BAR = 12
 
 
 class TerminalView:
-    """Rich's live display on stderr, drawn by the monitor's thread."""
+    """Live display with rich on stderr, updated by the monitor's thread."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True)
-        # what a program prints to the same terminal goes through the display, above it; a file stays a file
+        # output of the program to the same terminal is shown above the display; redirected output is unchanged
         self._live = Live(
             console=self.console,
             auto_refresh=False,
@@ -55,7 +55,7 @@ class TerminalView:
         shown = [run for run in runs if not run.closed][-MOST_SHOWN:] or runs[-1:]
         if not shown:
             return
-        if not self._began:  # nothing is drawn before there is something to see
+        if not self._began:  # show nothing before there is a run
             self._live.start()
             self._began = True
         self._live.update(Group(*(render_run(run) for run in shown)), refresh=True)
@@ -69,7 +69,7 @@ class TerminalView:
 
 
 def render_run(run: ObservedRun) -> Group:
-    """A run as it stands now: the last two seconds of one that goes on, all of one that has ended."""
+    """Render a run: the last two seconds of an active run, the whole time of a finished one."""
     stats, history, report = run.stats, history_of(run), Report(run)
     pair = None if run.closed or history is None else history.recent()
     took = pair[1].at - pair[0].at if pair else 0.0

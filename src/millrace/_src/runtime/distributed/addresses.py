@@ -61,7 +61,7 @@ def resolves_to_loopback(host: str) -> bool:
     """Whether a name resolves to loopback on this machine: it names this machine, and others resolve it
     differently.
 
-    >>> is_loopback_only_here("127.0.0.1")
+    >>> resolves_to_loopback("127.0.0.1")
     False
     """
     return not is_loopback(host) and bool(addresses := resolve(host)) and all(map(is_loopback, addresses))

@@ -29,38 +29,12 @@ from .comm_handle import CommHandle, group_of, run_collective, to_torch, to_torc
 from .comm_handle import group_rank as rank_in_group
 
 __all__ = [
-    "P2POp",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_into_tensor_uneven",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "batch_isend_irecv",
-    "broadcast",
-    "destroy_process_group",
-    "gather",
-    "get_backend",
-    "get_global_rank",
-    "get_group_rank",
-    "get_process_group_ranks",
-    "get_rank",
-    "get_world_size",
-    "init_process_group",
-    "irecv",
-    "is_available",
-    "is_initialized",
-    "isend",
-    "new_group",
-    "recv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "reduce_scatter_tensor_uneven",
-    "scatter",
-    "send",
-]
+    "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_reduce", "all_to_all",
+    "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "destroy_process_group", "gather",
+    "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group", "recv", "reduce",
+    "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter", "send",
+]  # fmt: skip
 
 Handle = CommHandle | None
 _group_counter = itertools.count(1)
@@ -240,10 +214,10 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
     """
     x, name = to_torch(tensor, "tensor", "all_reduce"), group_of(group, "all_reduce").name
     data = x.detach()
-    result_and_handle = run_collective(
+    outcome = run_collective(
         "all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op
     )
-    return _copy_into(x, *result_and_handle, "all_reduce")
+    return _copy_into(x, *outcome, "all_reduce")
 
 
 @public("mint.distributed")
@@ -274,7 +248,7 @@ def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: str | None = None, async_op: bool = False
 ) -> Handle:
     """Concatenate the tensors of all processes along the first axis into `output_tensor`."""
-    return _all_gather_into(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
+    return _all_gather(output_tensor, input_tensor, (), group, async_op, "all_gather_into_tensor")
 
 
 @public("mint.distributed")
@@ -289,21 +263,19 @@ def all_gather_into_tensor_uneven(
     of rows.
     """
     sizes = list(output_split_sizes or ())
-    return _all_gather_into(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
+    return _all_gather(output, input, sizes, group, async_op, "all_gather_into_tensor_uneven")
 
 
-def _all_gather_into(
-    output: Any, input_tensor: Any, sizes: Any, group: Any, async_op: bool, owner: str
-) -> Handle:
+def _all_gather(output: Any, input_tensor: Any, sizes: Any, group: Any, async_op: bool, owner: str) -> Handle:
     process_group = group_of(group, owner)
     target, x = to_torch(output, "output", owner), to_torch(input_tensor, "input", owner).detach()
-    result_and_handle = run_collective(
+    outcome = run_collective(
         "all_gather",
         lambda: collective.all_gather(x, process_group.name, sizes),
         (x, list(sizes), process_group.name),
         async_op,
     )
-    return _copy_into(target, *result_and_handle, owner)
+    return _copy_into(target, *outcome, owner)
 
 
 @public("mint.distributed")
@@ -316,7 +288,7 @@ def all_gather(
         to_torch_list(tensor_list, "tensor_list", "all_gather"),
         to_torch(tensor, "tensor", "all_gather").detach(),
     )
-    _check_list_length(targets, process_group.size, "tensor_list", "all_gather")
+    _check_length(targets, process_group.size, "tensor_list", "all_gather")
     flat = x.reshape(1, -1)
     gathered, handle = run_collective(
         "all_gather",
@@ -324,10 +296,10 @@ def all_gather(
         (flat, [], process_group.name),
         async_op,
     )
-    return _copy_into_list(targets, gathered, handle, "all_gather")
+    return _copy_into_all(targets, gathered, handle, "all_gather")
 
 
-def _copy_into_list(
+def _copy_into_all(
     targets: list[torch.Tensor], rows: torch.Tensor | None, handle: Handle, owner: str
 ) -> Handle:
     """Copy the rows of a result into the tensors of a list."""
@@ -350,7 +322,7 @@ def _copy_into_list(
     return CommHandle(handle._pending, write)
 
 
-def _check_list_length(values: list[Any], size: int, name: str, owner: str) -> None:
+def _check_length(values: list[Any], size: int, name: str, owner: str) -> None:
     if len(values) != size:
         raise ArgumentValueError(
             f"For '{owner}', '{name}' must have a tensor for each of {size} processes, but it has {len(values)}."
@@ -369,8 +341,8 @@ def gather(
     if process_group.rank != root:
         return handle
     targets = to_torch_list(gather_list, "gather_list", "gather")
-    _check_list_length(targets, process_group.size, "gather_list", "gather")
-    return _copy_into_list(targets, gathered, handle, "gather")
+    _check_length(targets, process_group.size, "gather_list", "gather")
+    return _copy_into_all(targets, gathered, handle, "gather")
 
 
 @public("mint.distributed")
@@ -382,7 +354,7 @@ def scatter(
     root = rank_in_group(process_group, src, "src", "scatter")
     if process_group.rank == root:
         parts = to_torch_list(scatter_list, "scatter_list", "scatter")
-        _check_list_length(parts, process_group.size, "scatter_list", "scatter")
+        _check_length(parts, process_group.size, "scatter_list", "scatter")
         rows = torch.stack([part.detach().reshape(-1) for part in parts])
     else:
         rows = target.new_empty((process_group.size, target.numel()))
@@ -397,7 +369,7 @@ def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: str = "sum", group: str | None = None, async_op: bool = False
 ) -> Handle:
     """Sum over the processes; each keeps its equal part of the first axis in `output`."""
-    return _reduce_scatter_into(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
+    return _reduce_scatter(output, to_torch(input, "input", "reduce_scatter_tensor"), (), op, group, async_op,
                       "reduce_scatter_tensor")  # fmt: skip
 
 
@@ -412,7 +384,7 @@ def reduce_scatter_tensor_uneven(
 ) -> Handle:
     """Sum over the processes; `input_split_sizes` are the numbers of rows that the processes keep."""
     owner, sizes = "reduce_scatter_tensor_uneven", list(input_split_sizes or ())
-    return _reduce_scatter_into(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
+    return _reduce_scatter(output, to_torch(input, "input", owner), sizes, op, group, async_op, owner)
 
 
 @public("mint.distributed")
@@ -422,20 +394,20 @@ def reduce_scatter(
     """Sum the tensors of a list over the processes; each process keeps its own in `output`."""
     parts = to_torch_list(input_list, "input_list", "reduce_scatter")
     rows = torch.stack([part.reshape(-1) for part in parts])
-    return _reduce_scatter_into(output, rows, (), op, group, async_op, "reduce_scatter")
+    return _reduce_scatter(output, rows, (), op, group, async_op, "reduce_scatter")
 
 
-def _reduce_scatter_into(
+def _reduce_scatter(
     output: Any, x: torch.Tensor, sizes: Any, op: str, group: Any, async_op: bool, owner: str
 ) -> Handle:
     process_group, target, data = group_of(group, owner), to_torch(output, "output", owner), x.detach()
-    result_and_handle = run_collective(
+    outcome = run_collective(
         "reduce_scatter",
         lambda: collective.reduce_scatter(data, op, process_group.name, sizes),
         (data, list(sizes), op, process_group.name),
         async_op,
     )
-    return _copy_into(target, *result_and_handle, owner)
+    return _copy_into(target, *outcome, owner)
 
 
 @public("mint.distributed")
@@ -475,7 +447,7 @@ def all_to_all_single(
         to_torch(output, "output", "all_to_all_single"),
     )
     x = to_torch(input, "input", "all_to_all_single").detach()
-    result_and_handle = functions.all_to_all_rows(
+    outcome = functions.all_to_all_rows(
         x,
         tuple(target.shape),
         output_split_sizes,
@@ -484,7 +456,7 @@ def all_to_all_single(
         async_op,
         "all_to_all_single",
     )
-    return _copy_into(target, *result_and_handle, "all_to_all_single")
+    return _copy_into(target, *outcome, "all_to_all_single")
 
 
 @public("mint.distributed")

@@ -12,7 +12,7 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions import parameters as parameter_checks
 from millrace._src.runtime.distributions.distribution import Distribution
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.cast import cast
 
@@ -49,11 +49,11 @@ class Bijector(Cell):
     ) -> None:
         super().__init__()
         owner = type(self).__name__
-        self._name: str = check_kind(name, "name", owner, str)
-        self._is_constant_jacobian: bool = check_kind(
+        self._name: str = check_argument_type(name, "name", owner, str)
+        self._is_constant_jacobian: bool = check_argument_type(
             is_constant_jacobian, "is_constant_jacobian", owner, bool
         )
-        self._is_injective: bool = check_kind(is_injective, "is_injective", owner, bool)
+        self._is_injective: bool = check_argument_type(is_injective, "is_injective", owner, bool)
         if dtype is not None:
             parameter_checks.check_dtype(dtype, "dtype", owner, parameter_checks.FLOATS)
         self._dtype = dtype

@@ -12,7 +12,7 @@ from millrace._src.core.public import public
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions import parameters as parameter_checks
-from millrace._src.runtime.nn.argument_types import check_int, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.broadcast import broadcast_to
 from millrace._src.runtime.ops.array.cast import cast
@@ -51,7 +51,7 @@ class Distribution(Cell):
 
     def __init__(self, seed: int | None, dtype: DType, name: str, param: dict[str, Any]) -> None:
         super().__init__()
-        check_kind(name, "name", type(self).__name__, str)
+        check_argument_type(name, "name", type(self).__name__, str)
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
             raise ArgumentTypeError(f"For '{name}', the 'seed' must be int, but got '{type(seed).__name__}'")
         self._name = name

@@ -7,7 +7,7 @@ from typing import Any
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributions.parameters import check_positive
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.math.elementwise_unary import abs as abs_op
@@ -219,7 +219,7 @@ class Invert(Bijector):
     """
 
     def __init__(self, bijector: Bijector, name: str = "") -> None:
-        check_kind(bijector, "bijector", "Invert", Bijector)
+        check_argument_type(bijector, "bijector", "Invert", Bijector)
         name = name or f"Invert{bijector.name}"
         constant, injective = bijector.is_constant_jacobian, bijector.is_injective
         super().__init__(constant, injective, name, bijector.dtype, {"bijector": bijector, "name": name})

@@ -19,7 +19,7 @@ from millrace._src.runtime.distributions.distribution import (
 )
 from millrace._src.runtime.distributions.parameters import FLOATS, check_dtype
 from millrace._src.runtime.distributions.scalar_bijectors import Exp, GumbelCDF, Invert
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.math.elementwise_unary import exp, expm1, log
@@ -50,8 +50,8 @@ class TransformedDistribution(Distribution):
         name: str = "transformed_distribution",
     ) -> None:
         owner = type(self).__name__
-        check_kind(bijector, "bijector", owner, Bijector)
-        check_kind(distribution, "distribution", owner, Distribution)
+        check_argument_type(bijector, "bijector", owner, Bijector)
+        check_argument_type(distribution, "distribution", owner, Distribution)
         check_dtype(distribution.dtype, "dtype", owner, FLOATS)
         param = {"bijector": bijector, "distribution": distribution, "seed": seed, "name": name}
         super().__init__(seed, distribution.dtype, name, param)

@@ -1,1 +1,1 @@
-"""Nn."""
+"""``Cell``, layers, losses and training wrappers."""

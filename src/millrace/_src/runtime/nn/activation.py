@@ -1,4 +1,4 @@
-"""Activation layers without arguments, and finding one by name."""
+"""Activation layers without arguments, and lookup by name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class ParameterlessCell(Cell):
-    """A layer that is made without arguments."""
+    """A layer without constructor arguments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class ParameterlessCell(Cell):
 
 @public("nn", "mint.nn")
 class ReLU(ParameterlessCell):
-    """Each element, or 0 where it is below.
+    """Rectified linear unit: max(0, x).
 
     >>> from millrace import Tensor
     >>> ReLU()(Tensor([-1.0, 2.0])).tolist()
@@ -61,7 +61,7 @@ class ReLU(ParameterlessCell):
 
 @public("nn")
 class ReLU6(ParameterlessCell):
-    """Each element within 0 and 6."""
+    """ReLU limited to 6: min(max(0, x), 6)."""
 
     def construct(self, x: Any) -> Any:
         return relu6(x)
@@ -69,7 +69,7 @@ class ReLU6(ParameterlessCell):
 
 @public("nn")
 class SiLU(ParameterlessCell):
-    """Each element times its logistic function."""
+    """Sigmoid linear unit: x * sigmoid(x)."""
 
     def construct(self, x: Any) -> Any:
         return silu(x)
@@ -77,7 +77,7 @@ class SiLU(ParameterlessCell):
 
 @public("nn", "mint.nn")
 class Tanh(ParameterlessCell):
-    """Hyperbolic tangent of each element."""
+    """Hyperbolic tangent."""
 
     def construct(self, x: Any) -> Any:
         return tanh(x)
@@ -85,7 +85,7 @@ class Tanh(ParameterlessCell):
 
 @public("nn")
 class Tanhshrink(ParameterlessCell):
-    """Each element less its hyperbolic tangent."""
+    """x - tanh(x)."""
 
     def construct(self, x: Any) -> Any:
         return tanhshrink(x)
@@ -93,7 +93,7 @@ class Tanhshrink(ParameterlessCell):
 
 @public("nn", "mint.nn")
 class Sigmoid(ParameterlessCell):
-    """The logistic function of each element."""
+    """Logistic sigmoid."""
 
     def construct(self, input: Any) -> Any:
         return sigmoid(input)
@@ -101,7 +101,7 @@ class Sigmoid(ParameterlessCell):
 
 @public("nn", "mint.nn")
 class LogSigmoid(ParameterlessCell):
-    """The logarithm of the logistic function of each element."""
+    """Logarithm of the sigmoid."""
 
     def construct(self, input_x: Any) -> Any:
         return logsigmoid(input_x)
@@ -109,7 +109,7 @@ class LogSigmoid(ParameterlessCell):
 
 @public("nn")
 class Softsign(ParameterlessCell):
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
 
     def construct(self, x: Any) -> Any:
         return softsign(x)
@@ -117,7 +117,7 @@ class Softsign(ParameterlessCell):
 
 @public("nn")
 class SeLU(ParameterlessCell):
-    """An exponential below 0 and a line above, scaled so that variances stay 1."""
+    """Scaled exponential linear unit."""
 
     def construct(self, input_x: Any) -> Any:
         return selu(input_x)
@@ -125,7 +125,7 @@ class SeLU(ParameterlessCell):
 
 @public("nn", "mint.nn:Hardsigmoid")
 class HSigmoid(ParameterlessCell):
-    """The logistic function made of straight lines."""
+    """Hard sigmoid: a piecewise linear sigmoid."""
 
     def construct(self, input_x: Any) -> Any:
         return hardsigmoid(input_x)
@@ -133,7 +133,7 @@ class HSigmoid(ParameterlessCell):
 
 @public("nn", "mint.nn:Hardswish")
 class HSwish(ParameterlessCell):
-    """Each element times :class:`HSigmoid` of it."""
+    """Hard swish: x * hard sigmoid(x)."""
 
     def construct(self, x: Any) -> Any:
         return hardswish(x)
@@ -141,7 +141,7 @@ class HSwish(ParameterlessCell):
 
 @public("nn", "mint.nn")
 class Mish(ParameterlessCell):
-    """x * tanh(log(1 + exp(x)))."""
+    """Mish: x * tanh(log(1 + exp(x)))."""
 
     def construct(self, input: Any) -> Any:
         return mish(input)
@@ -149,19 +149,19 @@ class Mish(ParameterlessCell):
 
 @public("nn")
 class FastGelu(ParameterlessCell):
-    """:class:`GELU` by a quicker formula."""
+    """Fast approximation of :class:`GELU`."""
 
     def construct(self, x: Any) -> Any:
         return fast_gelu(x)
 
 
 class UnknownActivation(ArgumentValueError, KeyError):
-    """A name that no activation has. MindSpore raises KeyError, which prints its text in quotes."""
+    """An unknown activation name. MindSpore raises KeyError, which prints its text in quotes."""
 
     __str__ = Exception.__str__
 
 
-# A name for each layer that needs no arguments; the layers with arguments add theirs.
+# Layers without arguments by name; activation_shaped.py adds those with arguments.
 ACTIVATIONS: dict[str, type[Cell]] = {
     "relu": ReLU,
     "relu6": ReLU6,

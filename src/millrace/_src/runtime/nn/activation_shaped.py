@@ -59,7 +59,7 @@ def _axes(axis: Any, owner: str) -> Any:
 
 @public("nn")
 class Softmax(Cell):
-    """Exponentials, divided by their sum along an axis.
+    """Softmax along an axis.
 
     >>> Softmax()(Tensor([0.0, 0.0])).tolist()
     [0.5, 0.5]
@@ -75,7 +75,7 @@ class Softmax(Cell):
 
 @public("nn")
 class Softmin(Cell):
-    """Softmax of the elements with the other sign."""
+    """Softmax of -x along an axis."""
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Softmax2d(ParameterlessCell):
 
 @public("nn")
 class LogSoftmax(Cell):
-    """The logarithm of Softmax."""
+    """Logarithm of softmax."""
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -111,7 +111,9 @@ class LogSoftmax(Cell):
 
 @public("nn")
 class ELU(Cell):
-    """alpha * (exp(x) - 1) below 0, x above. Any `alpha` works, where MindSpore takes 1.0 only."""
+    """Exponential linear unit: alpha * (exp(x) - 1) for x < 0, else x. Any `alpha` is allowed; MindSpore
+    allows 1.0 only.
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -123,7 +125,7 @@ class ELU(Cell):
 
 @public("nn")
 class CELU(Cell):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """Continuously differentiable exponential linear unit: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -135,7 +137,9 @@ class CELU(Cell):
 
 @public("nn")
 class GELU(Cell):
-    """Each element times the normal distribution function of it, by the formula with tanh or exactly."""
+    """Gaussian error linear unit: x times the normal distribution function of x, exact or by the tanh
+    approximation.
+    """
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
@@ -147,7 +151,7 @@ class GELU(Cell):
 
 @public("nn")
 class LeakyReLU(Cell):
-    """Each element, times `alpha` where it is below 0."""
+    """Leaky ReLU: alpha * x for x < 0, else x."""
 
     def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
@@ -159,7 +163,7 @@ class LeakyReLU(Cell):
 
 @public("nn")
 class PReLU(Cell):
-    """Each element, times a weight of its channel where it is below 0; the weight is trained.
+    """Parametric ReLU: w * x for x < 0, else x, with a trainable weight per channel.
 
     >>> PReLU(2)
     PReLU()
@@ -190,7 +194,7 @@ class PReLU(Cell):
 
 @public("nn")
 class RReLU(Cell):
-    """Each element, times a number drawn between `lower` and `upper` where it is below 0."""
+    """Randomized leaky ReLU: the slope for x < 0 is sampled from [`lower`, `upper`]."""
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()
@@ -208,7 +212,7 @@ class RReLU(Cell):
 
 @public("nn")
 class Hardtanh(Cell):
-    """Each element within `min_val` and `max_val`."""
+    """Clamp to [`min_val`, `max_val`]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         super().__init__()
@@ -225,7 +229,7 @@ class Hardtanh(Cell):
 
 @public("nn", "mint.nn:Softshrink")
 class SoftShrink(Cell):
-    """Each element moved towards 0 by `lambd`."""
+    """Soft shrinkage: moves each element towards 0 by `lambd`."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -237,7 +241,7 @@ class SoftShrink(Cell):
 
 @public("nn", "mint.nn:Hardshrink")
 class HShrink(Cell):
-    """Each element, or 0 where it is within -`lambd` and `lambd`."""
+    """Hard shrinkage: 0 for elements in [-`lambd`, `lambd`]."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -249,7 +253,7 @@ class HShrink(Cell):
 
 @public("nn")
 class Threshold(Cell):
-    """Each element above `threshold`, and `value` for the others."""
+    """x if x > `threshold`, else `value`."""
 
     def __init__(self, threshold: float, value: float) -> None:
         super().__init__()
@@ -261,7 +265,7 @@ class Threshold(Cell):
 
 @public("nn")
 class GLU(Cell):
-    """The first half along an axis, times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis, times the sigmoid of the second half."""
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Pooling to a wanted size, by norms, undone, and with windows at random places."""
+"""Adaptive pooling layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace._src.runtime.ops.nn.adaptive_pooling import (
     adaptive_max_pool3d,
 )
 
-from .argument_types import check_int, check_kind
+from .argument_types import check_argument_type, check_int
 from .cell import Cell
 
 __all__ = [
@@ -29,11 +29,11 @@ __all__ = [
 
 @public("nn")
 class AdaptiveAvgPool1d(Cell):
-    """Means of as many equal parts of the last axis as wanted."""
+    """Adaptive average pooling over the last axis to `output_size`."""
 
     def __init__(self, output_size: int) -> None:
         super().__init__()
-        check_kind(output_size, "output_size", "AdaptiveAvgPool1d", int)
+        check_argument_type(output_size, "output_size", "AdaptiveAvgPool1d", int)
         self.output_size = check_int(output_size, "output_size", "AdaptiveAvgPool1d", 1)
 
     def construct(self, input: Any) -> Any:
@@ -42,7 +42,7 @@ class AdaptiveAvgPool1d(Cell):
 
 @public("nn")
 class AdaptiveMaxPool1d(Cell):
-    """Maxima of as many equal parts of the last axis as wanted."""
+    """Adaptive max pooling over the last axis to `output_size`."""
 
     def __init__(self, output_size: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class AdaptiveMaxPool1d(Cell):
 
 @public("nn")
 class AdaptiveAvgPool2d(Cell):
-    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is.
+    """Adaptive average pooling over the last two axes to `output_size`; None keeps an axis.
 
     >>> from millrace import Tensor
     >>> AdaptiveAvgPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 6.0]]])).tolist()
@@ -71,7 +71,7 @@ class AdaptiveAvgPool2d(Cell):
 
 @public("nn", "mint.nn")
 class AdaptiveAvgPool3d(Cell):
-    """Means of as many parts of the last three axes as wanted; None leaves an axis as it is."""
+    """Adaptive average pooling over the last three axes to `output_size`; None keeps an axis."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -83,7 +83,9 @@ class AdaptiveAvgPool3d(Cell):
 
 @public("nn", "mint.nn")
 class AdaptiveMaxPool2d(Cell):
-    """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last two axes to `output_size`, optionally with the indices of the
+    maxima.
+    """
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -95,7 +97,9 @@ class AdaptiveMaxPool2d(Cell):
 
 @public("nn")
 class AdaptiveMaxPool3d(Cell):
-    """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last three axes to `output_size`, optionally with the indices of the
+    maxima.
+    """
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()

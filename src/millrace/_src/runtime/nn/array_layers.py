@@ -1,4 +1,4 @@
-"""Layers that shape, cut, clip and measure tensors."""
+"""Layers that reshape, pad, clip, roll and measure tensors, and ``TimeDistributed``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millrace._src.runtime.ops.optimizer import gradient_clipping
 from millrace._src.runtime.tensor.storage import to_torch_dtype
 
 from .activation import ParameterlessCell
-from .argument_types import check_choice, check_kind
+from .argument_types import check_argument_type, check_choice
 from .cell import Cell
 
 __all__ = [
@@ -45,7 +45,7 @@ __all__ = [
 
 @public("nn", "mint.nn")
 class Flatten(Cell):
-    """The axes from `start_dim` to `end_dim` as one.
+    """Flatten the axes from `start_dim` to `end_dim`.
 
     >>> from millrace import Tensor
     >>> Flatten()(Tensor([[[1.0, 2.0], [3.0, 4.0]]])).shape
@@ -55,7 +55,7 @@ class Flatten(Cell):
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         for name, value in (("start_dim", start_dim), ("end_dim", end_dim)):
-            check_kind(value, name, "Flatten", int)
+            check_argument_type(value, name, "Flatten", int)
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def construct(self, x: Any) -> Any:
@@ -70,12 +70,12 @@ class Flatten(Cell):
 
 @public("nn")
 class Unflatten(Cell):
-    """One axis as several."""
+    """Split one axis into several."""
 
     def __init__(self, axis: int, unflattened_size: Any) -> None:
         super().__init__()
-        check_kind(axis, "axis", "Unflatten", int)
-        check_kind(unflattened_size, "unflattened_size", "Unflatten", tuple, list)
+        check_argument_type(axis, "axis", "Unflatten", int)
+        check_argument_type(unflattened_size, "unflattened_size", "Unflatten", tuple, list)
         self.axis, self.unflattened_size = axis, tuple(unflattened_size)
 
     def construct(self, input_x: Any) -> Any:
@@ -90,11 +90,13 @@ class Unflatten(Cell):
 
 @public("nn")
 class ClipByNorm(Cell):
-    """A tensor whose norm is above `clip_norm`, scaled down to it; called with both."""
+    """Scale a tensor down to `clip_norm` if its norm is larger."""
 
     def __init__(self, axis: Any = None) -> None:
         super().__init__()
-        self.axis = None if axis is None else check_kind(axis, "axis", "ClipByNorm", int, tuple, list)
+        self.axis = (
+            None if axis is None else check_argument_type(axis, "axis", "ClipByNorm", int, tuple, list)
+        )
 
     def construct(self, x: Any, clip_norm: Any) -> Any:
         return gradient_clipping.clip_by_norm_along(x, clip_norm, self.axis)
@@ -102,11 +104,11 @@ class ClipByNorm(Cell):
 
 @public("nn")
 class L1Regularizer(Cell):
-    """The sum of the absolute values of weights, times `scale`."""
+    """L1 regularization: the sum of absolute values of weights, times `scale`."""
 
     def __init__(self, scale: float) -> None:
         super().__init__()
-        check_kind(scale, "scale", "L1Regularizer", int, float)
+        check_argument_type(scale, "scale", "L1Regularizer", int, float)
         if scale <= 0:
             raise ArgumentValueError(
                 f"For 'L1Regularizer', the 'scale' must be greater than 0, but got {scale}."
@@ -119,12 +121,12 @@ class L1Regularizer(Cell):
 
 @public("nn")
 class Norm(Cell):
-    """The square root of the sum of squares along axes; along all of them where none is named."""
+    """L2 norm along axes; along all axes by default."""
 
     def __init__(self, axis: Any = (), keep_dims: bool = False) -> None:
         super().__init__()
-        self.axis = check_kind(axis, "axis", "Norm", int, tuple)
-        self.keep_dims = check_kind(keep_dims, "keep_dims", "Norm", bool)
+        self.axis = check_argument_type(axis, "axis", "Norm", int, tuple)
+        self.keep_dims = check_argument_type(keep_dims, "keep_dims", "Norm", bool)
 
     def construct(self, x: Any) -> Any:
         return norm.l2_norm(x, self.axis, self.keep_dims)
@@ -135,7 +137,7 @@ class Norm(Cell):
 
 @public("nn")
 class OneHot(Cell):
-    """`on_value` at the place that each index names on a new axis of length `depth`, `off_value` elsewhere."""
+    """One-hot encoding: `on_value` at each index on a new axis of length `depth`, `off_value` elsewhere."""
 
     def __init__(
         self,
@@ -156,7 +158,7 @@ class OneHot(Cell):
 
 @public("nn")
 class Pad(Cell):
-    """A margin around a tensor: a pair of widths for each axis.
+    """Pad a tensor: a pair of widths for each axis.
 
     >>> from millrace import Tensor
     >>> Pad(((0, 0), (1, 1)))(Tensor([[1.0, 2.0]])).tolist()
@@ -184,12 +186,12 @@ class Pad(Cell):
 
 @public("nn")
 class Unfold(Cell):
-    """Windows of (N, C, H, W) as channels."""
+    """Extract sliding windows of (N, C, H, W) as channels."""
 
     def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:
         super().__init__()
         for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
-            check_kind(value, name, "Unfold", tuple, list)
+            check_argument_type(value, name, "Unfold", tuple, list)
             if len(value) != 4 or value[0] != 1 or value[3] != 1:
                 what = name[:-1]
                 raise ArgumentValueError(
@@ -203,7 +205,7 @@ class Unfold(Cell):
 
 @public("nn")
 class Tril(ParameterlessCell):
-    """The elements below the diagonal `k` and on it."""
+    """Lower triangle: the elements on and below the diagonal `k`."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         return tril(x, k)
@@ -211,7 +213,7 @@ class Tril(ParameterlessCell):
 
 @public("nn")
 class Triu(ParameterlessCell):
-    """The elements above the diagonal `k` and on it."""
+    """Upper triangle: the elements on and above the diagonal `k`."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         return triu(x, k)
@@ -219,7 +221,7 @@ class Triu(ParameterlessCell):
 
 @public("nn")
 class MatrixDiag(ParameterlessCell):
-    """Matrices with the last axis as their diagonal."""
+    """Diagonal matrices with the last axis as their diagonal."""
 
     def construct(self, input_x: Any) -> Any:
         return diag_embed(input_x)
@@ -235,7 +237,7 @@ class MatrixDiagPart(ParameterlessCell):
 
 @public("nn")
 class MatrixSetDiag(ParameterlessCell):
-    """Matrices with another diagonal."""
+    """Replace the diagonals of matrices."""
 
     def construct(self, input_x: Any, diagonal: Any) -> Any:
         return matrix_set_diag(input_x, diagonal)
@@ -243,12 +245,12 @@ class MatrixSetDiag(ParameterlessCell):
 
 @public("nn")
 class Roll(Cell):
-    """The elements moved along axes; what leaves at the end comes back at the start."""
+    """Roll the elements along axes, with wrap-around."""
 
     def __init__(self, shift: Any, axis: Any) -> None:
         super().__init__()
-        self.shift = check_kind(shift, "shift", "Roll", int, tuple, list)
-        self.axis = check_kind(axis, "axis", "Roll", int, tuple, list)
+        self.shift = check_argument_type(shift, "shift", "Roll", int, tuple, list)
+        self.axis = check_argument_type(axis, "axis", "Roll", int, tuple, list)
 
     def construct(self, input_x: Any) -> Any:
         return roll(input_x, self.shift, self.axis)
@@ -256,7 +258,7 @@ class Roll(Cell):
 
 @public("nn")
 class TimeDistributed(Cell):
-    """A layer run on every step of time."""
+    """Applies a layer to every time step."""
 
     def __init__(self, layer: Any, time_axis: int, reshape_with_axis: int | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""``Cell``: a part of a net, with its parameters, its children, and the names that both have."""
+"""``Cell``: base class of networks and layers, with parameters, children and their names."""
 
 from __future__ import annotations
 
@@ -32,9 +32,11 @@ C = TypeVar("C", bound="Cell")
 
 @public("nn")
 class Cell(CellState, CellSettings):
-    """The base of every net and layer: make parameters and children in ``__init__``, compute in ``construct``.
+    """Base class of networks and layers: create parameters and children in ``__init__``, implement
+    ``construct``.
 
-    Parameters are named after the attributes that hold them, with the path of the Cell before: ``fc1.weight``.
+    Parameters are named after the attributes that hold them, prefixed with the path of the Cell:
+    ``fc1.weight``.
 
     >>> class Scale(Cell):
     ...     def __init__(self):
@@ -55,8 +57,8 @@ class Cell(CellState, CellSettings):
         state["_buffers"] = OrderedDict()
         state["_hooks"] = None
         state["_to_float"] = None
-        # how gradients pass: None (as operations say), "own" (the method bprop), "again" (recompute)
-        state["_backward"] = "own" if hasattr(type(self), "bprop") else None
+        # backward mode: None (autograd), "own" (the method bprop), "again" (recompute)
+        state["_backward_mode"] = "own" if hasattr(type(self), "bprop") else None
         state["_auto_prefix"] = auto_prefix
         state["_param_prefix"] = ""
         state["_flags"] = {}
@@ -70,12 +72,12 @@ class Cell(CellState, CellSettings):
     # --- calling ---------------------------------------------------------------------------------------------
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        """What the Cell computes; every Cell writes its own."""
-        named = " It has a 'forward': call that 'construct'." if hasattr(type(self), "forward") else ""
+        """The computation of the Cell; every Cell implements it."""
+        named = " It has a 'forward': rename it to 'construct'." if hasattr(type(self), "forward") else ""
         raise AttributeError(f"For '{type(self).__name__}', the method 'construct' is not defined.{named}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:  # costs nothing unless an error passes
+        try:  # free unless an error is raised
             if (
                 modes.mode == modes.GRAPH_MODE
                 and not modes.thread_state.capturing
@@ -86,11 +88,11 @@ class Cell(CellState, CellSettings):
                 return self.construct(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         except Exception as error:
-            told = translate_call_error(error, self, args, kwargs)
-            add_cell_path(told, self)
-            if told is error:
+            translated = translate_call_error(error, self, args, kwargs)
+            add_cell_path(translated, self)
+            if translated is error:
                 raise
-            raise told from error
+            raise translated from error
 
     def _call_eager(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and self._to_float is None and self._backward_mode is None:
@@ -98,7 +100,7 @@ class Cell(CellState, CellSettings):
         return self._call_with_hooks(args, kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the Cell as a graph, whatever the mode is."""
+        """Run the Cell as a graph, in any mode."""
         if self._input_signature is not None:
             self._input_signature.check(args)
         if self._jit_config is not None and self._jit_config.get("jit_syntax_level") == "STRICT":
@@ -107,24 +109,24 @@ class Cell(CellState, CellSettings):
         return run_graph(self, self._call_eager, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Record the Cell as a graph for arguments like these, so that the first call in Graph mode is quick already.
+        """Capture the Cell as a graph for these arguments, so that the first call in Graph mode is fast.
 
-        The step runs once for this. What it wrote to parameters and buffers, and the random numbers it drew, are put
-        back; a hook or a print of the user's is not undone.
+        The step runs once. Its writes to parameters and buffers and its random numbers are undone; side
+        effects of user hooks and prints are not.
         """
         with rollback(each._torch for each in (*self.get_parameters(), *self.buffers())):
             self.compile_and_run(*args, **kwargs)
 
     def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """``construct`` alone, without hooks and casts."""
+        """``construct`` without hooks and casts."""
         return self.construct(*cast_inputs, **kwargs)
 
     def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
-        """The same arguments with their floating tensors in another floating type."""
+        """Cast the floating tensors of the arguments to another floating dtype."""
         return cast_floats(inputs, dst_type)
 
     def capture_key(self) -> Any:
-        """What a recording of this Cell depends on besides its arguments."""
+        """What a capture of this Cell depends on besides its arguments."""
         cells = tuple(
             (id(c), c.training, c._to_float, bool(c._hooks), repr(c._flags) if c._flags else "")
             for c in self._all_cells()
@@ -146,11 +148,11 @@ class Cell(CellState, CellSettings):
         return self._hooks.call_with_hooks(self, args, kwargs)
 
     def _call_construct(self, *args: Any, **kwargs: Any) -> Any:
-        """``construct``, with a backward of its own or computed again where that was asked for."""
+        """``construct``, with a custom backward function or recomputation if enabled."""
         if self._backward_mode == "own":
             return call_with_custom_backward(
-                lambda *given: self.construct(*given, **kwargs),
-                lambda given, out, dout: self.bprop(*given, out, dout),
+                lambda *inputs: self.construct(*inputs, **kwargs),
+                lambda inputs, output, gradient: self.bprop(*inputs, output, gradient),
                 args,
             )
         if self._backward_mode == "again":
@@ -158,13 +160,15 @@ class Cell(CellState, CellSettings):
         return self.construct(*args, **kwargs)
 
     def recompute(self, **kwargs: Any) -> None:
-        """Keep nothing of what is computed inside for the backward, which computes it again: less memory, more time."""
+        """Enable recomputation: the backward pass recomputes intermediate results instead of storing them.
+        Less memory, more time.
+        """
         if self._backward_mode is None and kwargs.get("mode", True):
             self.__dict__["_backward_mode"] = "again"
             modes.invalidate_captures()
 
     def to_float(self: C, dst_type: DType) -> C:
-        """Compute in this floating type: inputs are cast on their way in, here and in all children."""
+        """Compute in a floating dtype: inputs are cast, here and in all children."""
         if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
             raise ArgumentValueError(
                 "For 'to_float', the argument 'dst_type' must be mstype.float32, mstype.float16 or mstype.bfloat16, "
@@ -187,19 +191,25 @@ class Cell(CellState, CellSettings):
         return self._hooks
 
     def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Have ``hook_fn(cell, inputs)`` called before ``construct``; what it returns takes the inputs' place."""
+        """Register ``hook_fn(cell, inputs)``, called before ``construct``; its return value replaces the
+        inputs.
+        """
         return self._get_or_create_hooks().add("pre", hook_fn)
 
     def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Have ``hook_fn(cell, inputs, output)`` called after ``construct``; its answer takes the output's place."""
+        """Register ``hook_fn(cell, inputs, output)``, called after ``construct``; its return value replaces
+        the output.
+        """
         return self._get_or_create_hooks().add("post", hook_fn)
 
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Have ``hook_fn(cell, grad_input, grad_output)`` called when gradients pass."""
+        """Register ``hook_fn(cell, grad_input, grad_output)``, called when gradients are computed."""
         return self._get_or_create_hooks().add("backward", hook_fn)
 
     def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Have ``hook_fn(cell, grad_output)`` called before gradients pass; its answer takes their place."""
+        """Register ``hook_fn(cell, grad_output)``, called before the backward pass of the Cell; its return
+        value replaces the gradients.
+        """
         return self._get_or_create_hooks().add("backward_pre", hook_fn)
 
     # --- attributes ------------------------------------------------------------------------------------------
@@ -231,7 +241,7 @@ class Cell(CellState, CellSettings):
                 if isinstance(value, Tensor):
                     params[name].set_data(
                         value
-                    )  # MindSpore: a tensor written to a parameter's place is its value
+                    )  # as in MindSpore, assigning a tensor sets the parameter's value
                     return
                 if value is not None:
                     raise ArgumentTypeError(
@@ -248,11 +258,11 @@ class Cell(CellState, CellSettings):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        # what containers keep only in the tables
+        # members that containers keep only in the tables
         for table in ("_params", "_cells", "_buffers"):
-            found = self.__dict__.get(table)
-            if found is not None and name in found:
-                return found[name]
+            members = self.__dict__.get(table)
+            if members is not None and name in members:
+                return members[name]
         raise AttributeError(
             f"The '{type(self).__name__}' object has no attribute '{name}'.", name=name, obj=self
         )
@@ -313,7 +323,7 @@ class Cell(CellState, CellSettings):
         object.__setattr__(self, child_name, child_cell)
 
     def _register_child(self, name: str, child: Cell) -> None:
-        """Keep a child, whose parameters take its name before theirs."""
+        """Register a child; its parameters get its name as a prefix."""
         self._check_initialized("Cell.__setattr__")
         if self._auto_prefix:
             child.update_parameters_name(f"{name}.")
@@ -323,7 +333,7 @@ class Cell(CellState, CellSettings):
         object.__setattr__(self, name, child)
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Name all parameters after the attributes that hold them, with a prefix before."""
+        """Name all parameters after the attributes that hold them, with a prefix."""
         if not isinstance(prefix, str):
             raise ArgumentTypeError(
                 f"For 'update_parameters_name', 'prefix' must be str, but got {prefix!r}."
@@ -335,11 +345,11 @@ class Cell(CellState, CellSettings):
 
     @property
     def param_prefix(self) -> str:
-        """What was put before the names of this Cell's own parameters by :meth:`update_cell_prefix`."""
+        """The prefix of this Cell's parameters that :meth:`update_cell_prefix` set."""
         return str(self._param_prefix)
 
     def update_cell_prefix(self) -> None:
-        """Tell every child its path."""
+        """Set the path of every child as its parameter prefix."""
         for name, cell in self.cells_and_names():
             cell.__dict__["_param_prefix"] = name
 
@@ -348,7 +358,7 @@ class Cell(CellState, CellSettings):
     def parameters_and_names(
         self, name_prefix: str = "", expand: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Every parameter with the path of the attribute that holds it; each once."""
+        """Iterate over all parameters with the paths of their attributes; each once."""
         seen: set[int] = set()
         cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
         for path, cell in cells:
@@ -358,7 +368,7 @@ class Cell(CellState, CellSettings):
                     yield (f"{path}.{name}" if path else name), param
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """Every parameter, of children too unless `expand` is off."""
+        """Iterate over all parameters, including those of children unless `expand` is False."""
         for _, param in self.parameters_and_names(expand=expand):
             yield param
 
@@ -367,7 +377,7 @@ class Cell(CellState, CellSettings):
         return [param for param in self.get_parameters(expand=recurse) if param.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters that require none."""
+        """The parameters that require no gradient."""
         return [param for param in self.get_parameters(expand=recurse) if not param.requires_grad]
 
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
@@ -377,7 +387,7 @@ class Cell(CellState, CellSettings):
     def cells_and_names(
         self, cells: set[int] | None = None, name_prefix: str = ""
     ) -> Iterator[tuple[str, Cell]]:
-        """This Cell and every one below, with their paths; each once."""
+        """Iterate over this Cell and all descendants with their paths; each once."""
         seen: set[int] = set() if cells is None else cells
         if id(self) in seen:
             return
@@ -393,25 +403,25 @@ class Cell(CellState, CellSettings):
 
     def name_cells(self) -> OrderedDict[str, Cell]:
         """The children by name; each once."""
-        found: OrderedDict[str, Cell] = OrderedDict()
+        children: OrderedDict[str, Cell] = OrderedDict()
         for name, child in self._cells.items():
-            if child is not None and all(child is not other for other in found.values()):
-                found[name] = child
-        return found
+            if child is not None and all(child is not existing for existing in children.values()):
+                children[name] = child
+        return children
 
     def _all_cells(self) -> Iterator[Cell]:
         for _, cell in self.cells_and_names():
             yield cell
 
     def apply(self: C, fn: Callable[[Cell], Any]) -> C:
-        """Call a function on every Cell below, then on this one."""
+        """Apply a function to every descendant, then to this Cell."""
         for child in self.cells():
             child.apply(fn)
         fn(self)
         return self
 
     def check_names(self) -> None:
-        """Refuse two parameters of one name."""
+        """Check that parameter names are unique."""
         seen: set[str] = set()
         for path, param in self.parameters_and_names():
             if param.name in seen:
@@ -422,17 +432,17 @@ class Cell(CellState, CellSettings):
             seen.add(param.name)
 
     def check_names_and_refresh_name(self) -> None:
-        """Refuse two parameters of one name; names are kept up to date as parameters come."""
+        """Check that parameter names are unique; names are always up to date."""
         self.check_names()
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Any, Any]:
-        """Parameters took their values when they were made: nothing is replaced."""
+        """Parameters are initialized on creation: nothing is replaced."""
         return {}
 
     # --- modes and flags -------------------------------------------------------------------------------------
 
     def set_train(self: C, mode: bool = True) -> C:
-        """Train, or not, here and in all children: Dropout and BatchNorm behave by it."""
+        """Set training mode, here and in all children; it controls Dropout and BatchNorm."""
         for cell in self._all_cells():
             cell.__dict__["training"] = mode
             cell.__dict__["phase"] = "train" if mode else "predict"
@@ -440,19 +450,19 @@ class Cell(CellState, CellSettings):
         return self
 
     def set_grad(self: C, requires_grad: bool = True) -> C:
-        """Keep the wish for gradients; ``grad`` and its like are what computes them."""
+        """Store whether gradients are wanted; ``grad`` and related functions compute them."""
         self.__dict__["requires_grad"] = requires_grad
         return self
 
     def add_flags(self: C, **flags: Any) -> C:
-        """Keep flags, as attributes too; a recording is one of a Cell with these flags."""
+        """Set flags, also as attributes; a capture depends on the flags."""
         self._flags.update(flags)
         self.__dict__.update(flags)
         modes.invalidate_captures()
         return self
 
     def add_flags_recursive(self: C, **flags: Any) -> C:
-        """Keep flags here and in all children."""
+        """Set flags here and in all children."""
         for cell in self._all_cells():
             cell.add_flags(**flags)
         return self
@@ -464,12 +474,14 @@ class Cell(CellState, CellSettings):
     # --- printing --------------------------------------------------------------------------------------------
 
     def extend_repr(self) -> str:
-        """What a Cell says of itself between the brackets when it is printed."""
+        """The text between the brackets in the repr of a Cell."""
         return ""
 
     def __repr__(self) -> str:
-        own, children = self.extend_repr(), self.name_cells()
+        attributes, children = self.extend_repr(), self.name_cells()
         if not children:
-            return f"{type(self).__name__}({own})"
+            return f"{type(self).__name__}({attributes})"
         lines = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in children.items()]
-        return f"{type(self).__name__}(\n  " + "\n  ".join(([own] if own else []) + lines) + "\n)"
+        return (
+            f"{type(self).__name__}(\n  " + "\n  ".join(([attributes] if attributes else []) + lines) + "\n)"
+        )

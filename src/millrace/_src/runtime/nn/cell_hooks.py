@@ -1,4 +1,4 @@
-"""Hooks of Cells: functions that are called before and after ``construct``, and when gradients pass."""
+"""Hooks of Cells: functions that are called before and after ``construct``, and in the backward pass."""
 
 from __future__ import annotations
 
@@ -15,74 +15,82 @@ __all__ = ["HookHandle", "CellHooks"]
 
 
 class CellHooks:
-    """The hooks of one Cell, by when they are called."""
+    """The hooks of one Cell by stage."""
 
     def __init__(self) -> None:
         self.hooks_by_stage: dict[str, dict[int, Callable[..., Any]]] = {
             when: {} for when in ("pre", "post", "backward", "backward_pre")
         }
 
-    def add(self, when: str, hook: Callable[..., Any]) -> HookHandle:
+    def add(self, stage: str, hook: Callable[..., Any]) -> HookHandle:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, but got {hook!r}")
-        return add_hook(self.hooks_by_stage[when], hook)
+        return add_hook(self.hooks_by_stage[stage], hook)
 
     def call_with_hooks(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call ``construct`` with the hooks about it. They are called every time: no recording can hold them."""
-        for told in host_read_listeners:
-            told("what a hook is given")
+        """Call ``construct`` with its hooks. They run in every call: no capture can contain them."""
+        for listener in host_read_listeners:
+            listener("the arguments of a hook")
         for hook in list(self.hooks_by_stage["pre"].values()):
-            answer = hook(cell, args)
-            if answer is not None:
-                args = answer if isinstance(answer, tuple) else (answer,)
+            replacement = hook(cell, args)
+            if replacement is not None:
+                args = replacement if isinstance(replacement, tuple) else (replacement,)
         backward = self.hooks_by_stage["backward"] or self.hooks_by_stage["backward_pre"]
         out = (
-            self._call_with_backward_hooks(cell, args, kwargs) if backward else cell._compute(*args, **kwargs)
+            self._call_with_backward_hooks(cell, args, kwargs)
+            if backward
+            else cell._call_construct(*args, **kwargs)
         )
         for hook in list(self.hooks_by_stage["post"].values()):
-            answer = hook(cell, args, out)
-            out = out if answer is None else answer
+            replacement = hook(cell, args, out)
+            out = out if replacement is None else replacement
         return out
 
     def _call_with_backward_hooks(self, cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call ``construct`` so that gradients on their way back are shown to the hooks."""
-        seen: dict[str, tuple[Any, ...]] = {}
-        entered = tuple(_alias_input(value) for value in args)
-        out = cell._compute(*entered, **kwargs)
+        """Call ``construct`` with backward hooks."""
+        recorded: dict[str, tuple[Any, ...]] = {}
+        aliased_args = tuple(_alias_input(value) for value in args)
+        out = cell._call_construct(*aliased_args, **kwargs)
         results = out if isinstance(out, tuple) else (out,)
-        watched = [each._torch for each in results if isinstance(each, Tensor) and each._torch.requires_grad]
-        inside = [each._torch for each in entered if isinstance(each, Tensor) and each._torch.requires_grad]
-        if not watched:
+        output_tensors = [
+            tensor._torch for tensor in results if isinstance(tensor, Tensor) and tensor._torch.requires_grad
+        ]
+        input_tensors = [
+            tensor._torch
+            for tensor in aliased_args
+            if isinstance(tensor, Tensor) and tensor._torch.requires_grad
+        ]
+        if not output_tensors:
             return out
 
-        def arriving(gradient: torch.Tensor) -> torch.Tensor:
-            given: tuple[Any, ...] = (wrap(gradient),)
+        def on_output_gradient(gradient: torch.Tensor) -> torch.Tensor:
+            gradients: tuple[Any, ...] = (wrap(gradient),)
             for hook in list(self.hooks_by_stage["backward_pre"].values()):
-                answer = hook(cell, given)
-                if answer is not None:
-                    given = answer if isinstance(answer, tuple) else (answer,)
-            seen["out"] = given
-            made: torch.Tensor = given[0]._torch
-            return made
+                replacement = hook(cell, gradients)
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
+            recorded["out"] = gradients
+            first_gradient: torch.Tensor = gradients[0]._torch
+            return first_gradient
 
-        def departing(gradient: torch.Tensor) -> torch.Tensor:
-            given: tuple[Any, ...] = (wrap(gradient),)
+        def on_input_gradient(gradient: torch.Tensor) -> torch.Tensor:
+            gradients: tuple[Any, ...] = (wrap(gradient),)
             for hook in list(self.hooks_by_stage["backward"].values()):
-                answer = hook(cell, given, seen.get("out", ()))
-                if answer is not None:
-                    given = answer if isinstance(answer, tuple) else (answer,)
-            made: torch.Tensor = given[0]._torch
-            return made
+                replacement = hook(cell, gradients, recorded.get("out", ()))
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
+            first_gradient: torch.Tensor = gradients[0]._torch
+            return first_gradient
 
-        for each in watched:
-            each.register_hook(arriving)
-        for each in inside:
-            each.register_hook(departing)
+        for tensor in output_tensors:
+            tensor.register_hook(on_output_gradient)
+        for tensor in input_tensors:
+            tensor.register_hook(on_input_gradient)
         return out
 
 
 def _alias_input(value: Any) -> Any:
-    """An input under a name of its own in the history, so that a hook on it is this Cell's alone."""
+    """A view of an input in the autograd history, so that a hook on it belongs to this Cell alone."""
     if isinstance(value, Tensor) and value._torch.requires_grad:
         return wrap(value._torch.view_as(value._torch))
     return value

@@ -1,4 +1,4 @@
-"""Settings of a Cell: what its graphs are made of, and what only other hardware needs, which is checked and kept."""
+"""Settings of a Cell for graphs, precision and hardware; those for other hardware are validated and stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _log = get_logger("millrace.nn")
 
 
 class MixedPrecisionType(enum.IntEnum):
-    """The type that a Cell computes in, as MindSpore numbers it."""
+    """The compute dtype of a Cell, with MindSpore's numbers."""
 
     NOTSET = 0
     FP16 = 1
@@ -45,7 +45,7 @@ _PRECISIONS: dict[MixedPrecisionType, DType | None] = {
 
 
 class OverridableProperty:
-    """A property that an attribute of the same name may hide: nets use such names for things of their own."""
+    """A property that an attribute of the same name may override: networks use such names for other purposes."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function, self.__doc__ = function, function.__doc__
@@ -55,12 +55,12 @@ class OverridableProperty:
 
 
 class CellSettings:
-    """The part of Cell that is told how to run."""
+    """The settings part of Cell."""
 
     phase: str = "train"
     cls_name: str = "Cell"
     cell_type: Any = None
-    # values are kept for who asks; backward is not checked against the forward here
+    # stored only; the backward is not checked against the forward
     bprop_debug: bool = False
     _create_time: int = 0
     _input_signature: InputSignature | None = None
@@ -68,18 +68,18 @@ class CellSettings:
     _scope: str | None = None
     _stored_settings: dict[str, Any] | None = None
     _to_float: DType | None
-    # whether parameters keep their type where the Cell computes in another: kernels of statistics want it so
+    # whether parameters keep their dtype if the compute dtype differs: kernels of statistics need it
     keep_parameter_dtype: bool = False
     _hooks: Any
 
     # --- graphs ----------------------------------------------------------------------------------------------
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Say what the Cell will be called with: lengths that may change are None.
+        """Declare the inputs of the Cell: lengths that may change are None.
 
-        In Graph mode every call is checked against it, and a call with other shapes than before is recorded by itself:
-        a net keeps up to 64 recordings, and runs further shapes operation by operation without a warning. PyNative mode
-        keeps it and does not check.
+        In Graph mode every call is checked against the declaration, and a call with new shapes is captured
+        separately: a network keeps up to 64 captures, and runs further shapes operation by operation without
+        a warning. PyNative mode stores the declaration and does not check calls.
 
         >>> from millrace import Tensor, float32, nn
         >>> net = nn.ReLU()
@@ -93,13 +93,14 @@ class CellSettings:
         )
 
     def get_inputs(self) -> Any:
-        """What :meth:`set_inputs` was told, or None."""
-        return None if self._input_signature is None else self._input_signature.told
+        """The declaration of :meth:`set_inputs`, or None."""
+        return None if self._input_signature is None else self._input_signature.declared_inputs
 
     def set_jit_config(self, jit_config: Any) -> None:
-        """Settings for this Cell's graphs. ``jit_syntax_level="STRICT"`` makes a value that leaves for Python an error.
+        """Set the graph options of this Cell. ``jit_syntax_level="STRICT"`` makes a graph break (Python reads
+        a tensor's value) an error.
 
-        The other settings are kept; recordings have one level.
+        The other options are stored; captures have one level.
         """
         if not hasattr(jit_config, "jit_config_dict"):
             raise ArgumentTypeError(
@@ -109,17 +110,17 @@ class CellSettings:
 
     @OverridableProperty
     def jit_config_dict(self) -> dict[str, Any]:
-        """What :meth:`set_jit_config` was told."""
+        """The options of :meth:`set_jit_config`."""
         return dict(self._jit_config or {})
 
     @OverridableProperty
     def compiled(self) -> bool:
-        """Whether a recording of this Cell is ready to run."""
+        """Whether a capture of this Cell is ready to run."""
         return bool(self.compile_cache)
 
     @OverridableProperty
     def compile_cache(self) -> set[str]:
-        """A name for each recording of this Cell."""
+        """A name for each capture of this Cell."""
         graphs = capture_cache_of(self)
         ready = [entry for entry in graphs.entries.values() if isinstance(entry, CachedProgram)]
         return {f"{self.phase}.{self.create_time}.{id(self)}.{number}" for number, _ in enumerate(ready)}
@@ -127,7 +128,9 @@ class CellSettings:
     # --- numbers ---------------------------------------------------------------------------------------------
 
     def set_mixed_precision_type(self, mixed_type: MixedPrecisionType) -> None:
-        """Compute in this floating type, here and not in children; :meth:`to_float` also tells them."""
+        """Compute in this floating dtype, here and not in children; :meth:`to_float` also applies to
+        children.
+        """
         if not isinstance(mixed_type, MixedPrecisionType):
             raise ArgumentTypeError(
                 f"set_mixed_precision_type takes a MixedPrecisionType, but got {mixed_type!r}."
@@ -136,29 +139,29 @@ class CellSettings:
         modes.invalidate_captures()
 
     def get_mixed_precision_type(self) -> MixedPrecisionType:
-        """The floating type that this Cell computes in."""
-        return next(kind for kind, dtype in _PRECISIONS.items() if dtype is self._to_float)
+        """The compute dtype of this Cell."""
+        return next(mixed_type for mixed_type, dtype in _PRECISIONS.items() if dtype is self._to_float)
 
-    # --- what it is ------------------------------------------------------------------------------------------
+    # --- description -----------------------------------------------------------------------------------------
 
     @OverridableProperty
     def create_time(self) -> int:
-        """When the Cell was made, in nanoseconds."""
+        """The creation time of the Cell, in nanoseconds."""
         return self._create_time
 
     @OverridableProperty
     def cell_init_args(self) -> str:
-        """The kind of Cell and how it was made, in one line."""
+        """The class of the Cell and its arguments, in one line."""
         return f"{type(self).__name__}[{self._cell().extend_repr()}]"
 
     @OverridableProperty
     def enable_backward_hook(self) -> bool:
-        """Whether a hook waits for gradients that pass this Cell."""
+        """Whether a backward hook is registered."""
         tables = {} if self._hooks is None else self._hooks.hooks_by_stage
         return any(tables.get(when) for when in ("backward", "backward_pre"))
 
     def generate_scope(self) -> None:
-        """Give every Cell below its scope: its path with the kinds of Cells on it."""
+        """Set the scope of every descendant: its path with the class names."""
         scopes = {"": "Default"}
         for path, cell in self._cell().cells_and_names():
             if path:
@@ -166,24 +169,26 @@ class CellSettings:
                 scopes[path] = cell.__dict__["_scope"] = f"{scopes[above]}/{name}-{type(cell).__name__}"
 
     def get_scope(self) -> str | None:
-        """The scope that :meth:`generate_scope` gave, such as ``Default/block-Block/fc-Dense``."""
+        """The scope from :meth:`generate_scope`, such as ``Default/block-Block/fc-Dense``."""
         return self._scope
 
     def update_cell_type(self, cell_type: Any) -> None:
-        """Keep a word for the kind of Cell."""
+        """Store a type name of the Cell."""
         self.__dict__["cell_type"] = cell_type
 
-    # --- kept for other hardware and for nets that are split over devices ------------------------------------
+    # --- stored for other hardware and for networks that are sharded over devices -----------------------------
 
     def _warn_no_effect(self, setting: str, value: Any) -> None:
-        """Keep a setting that changes nothing here, and say so in the log."""
+        """Store a setting that has no effect here, and log it."""
         if self._stored_settings is None:
             self.__dict__["_stored_settings"] = {}
         self.__dict__["_stored_settings"][setting] = value
-        _log.info("Cell.%s is kept, and changes nothing here", setting)
+        _log.info("Cell.%s is stored and has no effect here", setting)
 
     def shard(self, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> None:
-        """Kept: how MindSpore would split this Cell over devices. Here each device holds the whole net."""
+        """Stored only: how MindSpore would shard this Cell over devices. Here each device holds the whole
+        network.
+        """
         if not isinstance(in_strategy, tuple):
             raise ArgumentTypeError(
                 f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}."
@@ -192,7 +197,7 @@ class CellSettings:
 
     @property
     def parameter_layout_dict(self) -> dict[str, Any]:
-        """Where MindSpore would keep each part of a parameter; every device holds them whole, so there is nothing."""
+        """Stored only: MindSpore's layout of sharded parameters. Here every device holds whole parameters."""
         return dict((self._stored_settings or {}).get("parameter_layout_dict", {}))
 
     @parameter_layout_dict.setter
@@ -205,7 +210,7 @@ class CellSettings:
 
     @property
     def pipeline_stage(self) -> int:
-        """Kept: the stage of a pipeline over devices that this Cell would be in. Here each runs the whole net."""
+        """Stored only: the pipeline stage of this Cell. Here each process runs the whole network."""
         return self._stage("pipeline_stage")
 
     @pipeline_stage.setter
@@ -216,7 +221,7 @@ class CellSettings:
 
     @property
     def pipeline_segment(self) -> int:
-        """Kept: the part of its stage that this Cell would be in."""
+        """Stored only: the segment of the pipeline stage."""
         return self._stage("pipeline_segment")
 
     @pipeline_segment.setter
@@ -241,7 +246,9 @@ class CellSettings:
         self._warn_no_effect(name, value)
 
     def place(self, role: str, rank_id: int) -> None:
-        """Kept: the process that MindSpore would run this Cell in. Here a process runs the whole net."""
+        """Stored only: the process that MindSpore would run this Cell in. Here every process runs the whole
+        network.
+        """
         if role != "MS_WORKER":
             raise ArgumentValueError(
                 f"For 'Cell.place', the 'role' must be str and must be in 'MS_WORKER', but got {role!r}."
@@ -253,7 +260,9 @@ class CellSettings:
         self._warn_no_effect("place", (role, rank_id))
 
     def offload(self, backward_prefetch: str | int = "Auto") -> None:
-        """Kept: MindSpore would hold what the backward needs in the host's memory. ``recompute`` saves memory here."""
+        """Stored only: MindSpore would keep intermediate results in host memory. ``recompute`` saves memory
+        here.
+        """
         if isinstance(backward_prefetch, str) and backward_prefetch != "Auto":
             raise ArgumentValueError(
                 f"For '{type(self).__name__}', the 'backward_prefetch' must be str and must be in '['Auto']', "
@@ -271,13 +280,15 @@ class CellSettings:
         self._warn_no_effect("offload", backward_prefetch)
 
     def flatten_weights(self, fusion_size: int = 0) -> None:
-        """Kept: MindSpore would move parameters into one piece of memory. Here each keeps its own for life."""
+        """Stored only: MindSpore would move parameters into contiguous memory. Here each parameter keeps its
+        storage.
+        """
         if fusion_size < 0:
             raise ArgumentValueError(f"Negative 'fusion_size' {fusion_size} is invalid.")
         self._warn_no_effect("flatten_weights", fusion_size)
 
     def set_boost(self: S, boost_type: str) -> S:
-        """Keep the flag of an algorithm that trains faster: ``"less_bn"``."""
+        """Store the flag of a training acceleration algorithm: ``"less_bn"``."""
         if boost_type != "less_bn":
             raise ArgumentValueError(
                 f"For 'set_boost', the argument 'boost_type' must be 'less_bn', but got {boost_type}."
@@ -286,37 +297,37 @@ class CellSettings:
         return self
 
     def set_broadcast_flag(self: S, mode: bool = True) -> S:
-        """Keep the flag that parameters are to be sent from the first process to the others."""
+        """Store the flag that parameters are broadcast from the first process."""
         self._cell().add_flags_recursive(broadcast_flag=mode)
         return self
 
     def set_data_parallel(self) -> None:
-        """Kept: every Cell is data parallel here."""
+        """Stored only: every Cell is data parallel here."""
         self._warn_no_effect("set_data_parallel", True)
 
     def remove_redundant_parameters(self) -> None:
-        """Nothing to remove: a net is not split over devices, so no parameter is one of several."""
+        """No effect: a network is not sharded over devices, so no parameter is redundant."""
 
     def set_comm_fusion(self: S, fusion_type: int, recurse: bool = True) -> S:
-        """Tell every trained parameter which gradients are to travel together with its own."""
+        """Set the communication fusion group of every trainable parameter."""
         for param in self._cell().trainable_params(recurse):
             param.comm_fusion = fusion_type
         return self
 
     def set_param_ps(self, recurse: bool = True, init_in_server: bool = False) -> None:
-        """Have parameters kept by parameter servers, which ``set_ps_context(enable_ps=True)`` must have allowed."""
+        """Store parameters on parameter servers; needs ``set_ps_context(enable_ps=True)``."""
         for param in self._cell().trainable_params(recurse):
             param.set_param_ps(init_in_server)
 
     def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
-        """The parameters that all processes have in common, by name; None where there are none."""
-        found = OrderedDict(
+        """The parameters that all processes share, by name; None if there are none."""
+        parameters = OrderedDict(
             (param.name, param)
             for param in self._cell().get_parameters(expand=recurse)
             if not param.layerwise_parallel
         )
-        return found or None
+        return parameters or None
 
     def _cell(self) -> Cell:
-        """This object, as what it is."""
+        """This object, typed as Cell."""
         return self  # type: ignore[return-value]

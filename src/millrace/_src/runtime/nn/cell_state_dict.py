@@ -1,4 +1,4 @@
-"""What a Cell keeps and gives back: buffers, ``state_dict`` and ``load_state_dict`` with their hooks."""
+"""State of a Cell: buffers, ``state_dict`` and ``load_state_dict`` with their hooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXTRA = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What ``load_state_dict`` did not find, and what it could not place."""
+    """Missing and unexpected keys of ``load_state_dict``."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -36,22 +36,23 @@ class IncompatibleKeys(NamedTuple):
 
 
 class CellState:
-    """The part of Cell that holds its state."""
+    """The state part of Cell."""
 
     _params: OrderedDict[str, Any]
     _cells: OrderedDict[str, Any]
     _buffers: OrderedDict[str, Tensor | None]
-    # names of buffers that state_dict leaves out; most cells have none
+    # names of buffers that state_dict skips; most Cells have none
     _non_persistent_buffers: frozenset[str] = frozenset()
-    # hooks by when they are called; made when the first one comes
+    # hooks by stage; created with the first hook
     _state_hooks: dict[str, dict[int, Callable[..., Any]]] | None = None
 
     # --- buffers ---------------------------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Keep a tensor that is part of the state and is not trained; ``state_dict`` leaves it out unless `persistent`.
+        """Register a tensor that is part of the state and is not trained; ``state_dict`` skips it unless
+        `persistent`.
 
-        A buffer is written in place (``self.mean.copy_(x)``), so that a recorded step sees it.
+        Write to a buffer in place (``self.mean.copy_(x)``), so that a captured step sees it.
 
         >>> from millrace import nn
         >>> cell = nn.Cell()
@@ -82,7 +83,7 @@ class CellState:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Every buffer with its path; each once unless `remove_duplicate` is off."""
+        """Iterate over all buffers with their paths; each once unless `remove_duplicate` is False."""
         seen: set[int] = set()
         cells = self._cell().cells_and_names(name_prefix=prefix) if recurse else [(prefix, self._cell())]
         for path, cell in cells:
@@ -93,7 +94,7 @@ class CellState:
                 yield (f"{path}.{name}" if path else name), buffer
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Every buffer, of children too unless `recurse` is off."""
+        """Iterate over all buffers, including those of children unless `recurse` is False."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
@@ -103,37 +104,37 @@ class CellState:
         owner = self.get_sub_cell(path)
         if not hasattr(owner, name):
             raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
-        found = owner._buffers.get(name)
-        if found is None:
+        buffer = owner._buffers.get(name)
+        if buffer is None:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        return buffer
 
     def get_sub_cell(self, target: str) -> Cell:
-        """The Cell at a path such as ``"block.norm"``; this one where the path is empty."""
-        found = self._cell()
+        """The Cell at a path such as ``"block.norm"``; this one for an empty path."""
+        cell = self._cell()
         for name in target.split(".") if target else ():
-            if not hasattr(found, name):
-                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
-            inner = getattr(found, name)
+            if not hasattr(cell, name):
+                raise AttributeError(f"{type(cell).__name__} has no attribute `{name}`")
+            inner = getattr(cell, name)
             if not isinstance(inner, CellState):
                 raise AttributeError(f"`{name}` is not an nn.Cell")
-            found = inner._cell()
-        return found
+            cell = inner._cell()
+        return cell
 
     # --- state_dict ------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What ``state_dict`` keeps besides parameters and buffers; a Cell that has such a thing writes its own."""
+        """Additional state for ``state_dict``; a Cell with such state overrides this method."""
         raise OperationError("Reached a code path in Cell.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what :meth:`get_extra_state` gave."""
+        """Restore the state of :meth:`get_extra_state`."""
         raise OperationError("Reached a code path in Cell.set_extra_state() that should never be called.")
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> Any:
-        """Every parameter and persistent buffer by its path. They are the Cell's own, not copies.
+        """All parameters and persistent buffers by path. They are the Cell's objects, not copies.
 
         >>> from millrace import nn
         >>> list(nn.SequentialCell(nn.Dense(2, 3)).state_dict())
@@ -146,10 +147,10 @@ class CellState:
                 FutureWarning,
                 stacklevel=2,
             )
-            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-            destination = given.get("destination") if destination is None else destination
-            prefix = given.get("prefix", "") if prefix == "" else prefix
-            keep_vars = bool(given.get("keep_vars", keep_vars))
+            positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            destination = positional.get("destination") if destination is None else destination
+            prefix = positional.get("prefix", "") if prefix == "" else prefix
+            keep_vars = bool(positional.get("keep_vars", keep_vars))
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -159,7 +160,7 @@ class CellState:
             known[prefix[:-1]] = metadata
         for hook in self._hooks_of("before_saving"):
             hook(self, prefix, keep_vars)
-        self._save_own(destination, prefix)
+        self._save_cell_state(destination, prefix)
         for name, child in self._cells.items():
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
@@ -168,13 +169,13 @@ class CellState:
                 raise OperationError("state_dict post-hook must return None")
         return destination
 
-    def _save_own(self, destination: Any, prefix: str) -> None:
-        for name, value in self._own_state():
+    def _save_cell_state(self, destination: Any, prefix: str) -> None:
+        for name, value in self._cell_state():
             destination[prefix + name] = value
         if type(self).get_extra_state is not CellState.get_extra_state:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
-    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
+    def _cell_state(self) -> Iterator[tuple[str, Tensor]]:
         """Parameters and persistent buffers of this Cell alone."""
         for name, value in self._params.items():
             if value is not None:
@@ -184,9 +185,10 @@ class CellState:
                 yield name, buffer
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> IncompatibleKeys:
-        """Write what :meth:`state_dict` gave into parameters and buffers, in place and in their element types.
+        """Load the result of :meth:`state_dict` into parameters and buffers, in place and in their dtypes.
 
-        Says what was missing and what found no place; with `strict` either is an error. A wrong shape always is one.
+        Returns missing and unexpected keys; with `strict` they are an error. A wrong shape is always an
+        error.
 
         >>> from millrace import nn
         >>> one, other = nn.Dense(2, 3), nn.Dense(2, 3)
@@ -198,10 +200,10 @@ class CellState:
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
-        copied = OrderedDict(state_dict)  # hooks may change it; the user's stays as it is
+        copied = OrderedDict(state_dict)  # hooks may change the copy
         metadata = getattr(state_dict, "_metadata", None) or {}
-        answer = IncompatibleKeys(missing, unexpected)
-        self._load_all(copied, "", metadata, (missing, unexpected, errors), answer)
+        incompatible_keys = IncompatibleKeys(missing, unexpected)
+        self._load_all(copied, "", metadata, (missing, unexpected, errors), incompatible_keys)
         if strict:
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
@@ -210,30 +212,30 @@ class CellState:
         if errors:
             lines = "\n\t".join(errors)
             raise OperationError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
-        return answer
+        return incompatible_keys
 
     def _load_all(
         self,
         state: OrderedDict[str, Any],
         prefix: str,
         metadata: Mapping[str, Any],
-        found: tuple[list[str], list[str], list[str]],
-        answer: IncompatibleKeys,
+        key_lists: tuple[list[str], list[str], list[str]],
+        incompatible_keys: IncompatibleKeys,
     ) -> None:
         for hook in self._hooks_of("before_loading"):
-            hook(self, state, prefix, metadata.get(prefix[:-1], {}), True, *found)
-        self._load_own(state, prefix, *found)
+            hook(self, state, prefix, metadata.get(prefix[:-1], {}), True, *key_lists)
+        self._load_cell_state(state, prefix, *key_lists)
         for name, child in self._cells.items():
             if child is not None:
-                child._load_all(state, f"{prefix}{name}.", metadata, found, answer)
+                child._load_all(state, f"{prefix}{name}.", metadata, key_lists, incompatible_keys)
         for hook in self._hooks_of("after_loading"):
-            if hook(self, answer) is not None:
+            if hook(self, incompatible_keys) is not None:
                 raise OperationError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
                     "values, if incompatible_keys need to be modified, it should be done inplace."
                 )
 
-    def _load_own(
+    def _load_cell_state(
         self,
         state: OrderedDict[str, Any],
         prefix: str,
@@ -241,11 +243,11 @@ class CellState:
         unexpected: list[str],
         errors: list[str],
     ) -> None:
-        own = dict(self._own_state())
-        for name, value in own.items():
+        cell_state = dict(self._cell_state())
+        for name, value in cell_state.items():
             key = prefix + name
             if key in state:
-                problem = _write(key, value, state[key])
+                problem = _copy_value(key, value, state[key])
                 errors += [problem] if problem else []
             else:
                 missing.append(key)
@@ -257,28 +259,33 @@ class CellState:
         for key in state:
             if key.startswith(prefix):
                 first, dot, _ = key[len(prefix) :].partition(".")
-                known = (first in own and not dot) or (first == _EXTRA and not dot and extra)
+                known = (first in cell_state and not dot) or (first == _EXTRA and not dot and extra)
                 if not known and not (dot and self._cells.get(first) is not None):
                     unexpected.append(key)
 
     # --- hooks -----------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, prefix, keep_vars)`` called before ``state_dict`` collects."""
+        """Register ``hook(cell, prefix, keep_vars)``, called before ``state_dict`` collects."""
         return self._add_state_hook("before_saving", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, state_dict, prefix, metadata)`` called after ``state_dict``; it may change the dict."""
+        """Register ``hook(cell, state_dict, prefix, metadata)``, called after ``state_dict``; it may change
+        the dict.
+        """
         return self._add_state_hook("after_saving", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have a hook called before loading, with the Cell and seven more: the dict, the prefix, its metadata, whether
-        loading is strict, and the lists of missing keys, unexpected keys and errors.
+        """Register a hook that is called before loading, with the Cell and seven arguments: the dict, the
+        prefix, its metadata, whether loading is strict, and the lists of missing keys, unexpected keys and
+        errors.
         """
         return self._add_state_hook("before_loading", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, incompatible_keys)`` called after loading; it may empty or fill the two lists in place."""
+        """Register ``hook(cell, incompatible_keys)``, called after loading; it may change the two lists in
+        place.
+        """
         return self._add_state_hook("after_loading", hook)
 
     def _add_state_hook(self, when: str, hook: Callable[..., Any]) -> HookHandle:
@@ -293,7 +300,7 @@ class CellState:
         return [] if self._state_hooks is None else list(self._state_hooks.get(when, {}).values())
 
     def _cell(self) -> Cell:
-        """This object, as what it is."""
+        """This object, typed as Cell."""
         return self  # type: ignore[return-value]
 
 
@@ -301,21 +308,21 @@ def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
 
-def _write(key: str, place: Tensor, given: Any) -> str:
-    """Write a value into a parameter or buffer; what is wrong with it, if anything."""
-    if not isinstance(given, Tensor):
+def _copy_value(key: str, target: Tensor, value: Any) -> str:
+    """Copy a value into a parameter or buffer; returns an error text or ""."""
+    if not isinstance(value, Tensor):
         return (
             f'While copying the parameter named "{key}", expected Tensor or Tensor-like object from checkpoint '
-            f"but received {type(given)}"
+            f"but received {type(value)}"
         )
-    if given.shape != place.shape:
+    if value.shape != target.shape:
         return (
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
-            f"the shape in current model is {place.shape}."
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+            f"the shape in current model is {target.shape}."
         )
-    if isinstance(place, Parameter):
-        place.set_data(given)
+    if isinstance(target, Parameter):
+        target.set_data(value)
         return ""
     with torch.no_grad():
-        place._torch.copy_(given._torch)
+        target._torch.copy_(value._torch)
     return ""

@@ -1,8 +1,8 @@
-"""Computing in another floating type inside a Cell: its arguments and its own parameters are cast on their way in.
+"""Compute dtype of a Cell: its arguments and parameters are cast to another floating dtype.
 
-The parameters keep their type and memory: while ``construct`` runs, the attributes that hold them give cast tensors,
-through which gradients pass. An operation that meets two types all the same, as with the parameter of another Cell,
-is computed in the Cell's type (``ops/table.py`` asks ``modes.state.precision``).
+The parameters keep their dtype and memory: while ``construct`` runs, the attributes that hold them return
+cast tensors, through which gradients flow. An operation with mixed dtypes, as with the parameter of another
+Cell, is computed in the Cell's dtype (``ops`` reads ``thread_state.compute_dtype``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["cast_floats", "parameters_cast_to"]
 
 
 def cast_floats(value: Any, dtype: DType) -> Any:
-    """Floating tensors in another floating type."""
+    """Cast floating tensors to another floating dtype."""
     if isinstance(value, Tensor):
         return value.astype(dtype) if value.dtype.python is float else value
     if isinstance(value, (tuple, list)):
@@ -36,7 +36,7 @@ def cast_floats(value: Any, dtype: DType) -> Any:
 
 @contextmanager
 def parameters_cast_to(cell: Cell, dtype: DType) -> Iterator[None]:
-    """In here the Cell's own parameters are of this floating type."""
+    """Cast the Cell's parameters to this floating dtype inside the block."""
     held = cell.__dict__
     before = {} if cell.keep_parameter_dtype else {name: held[name] for name in _trainable_attributes(held)}
     outer = modes.thread_state.compute_dtype
@@ -55,7 +55,7 @@ def parameters_cast_to(cell: Cell, dtype: DType) -> Iterator[None]:
 
 
 def _trainable_attributes(held: dict[str, Any]) -> list[str]:
-    """Attributes with trained parameters; the others are statistics and counts, which are written to."""
+    """Attributes with trainable parameters; the others are statistics and counters, which are written to."""
     return [
         name
         for name, value in held.items()

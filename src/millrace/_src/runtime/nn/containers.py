@@ -1,4 +1,4 @@
-"""Containers: Cells in a row, in a list, under names."""
+"""Containers: SequentialCell, CellList, CellDict, and Identity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .cell import Cell
 __all__ = ["CellDict", "CellList", "Identity", "SequentialCell"]
 
 
-def _checked(cell: Any, owner: str) -> Cell:
+def _check_cell(cell: Any, owner: str) -> Cell:
     if not isinstance(cell, Cell):
         raise ArgumentTypeError(
             f"For '{owner}', each cell must be subclass of Cell, but got {type(cell).__name__}."
@@ -23,10 +23,10 @@ def _checked(cell: Any, owner: str) -> Cell:
 
 
 class _IndexedContainer(Cell):
-    """What cells with numbers for names share."""
+    """Base class of containers with indices as names."""
 
-    def _keep(self, name: str, cell: Any) -> None:
-        child = _checked(cell, type(self).__name__)
+    def _insert_cell(self, name: str, cell: Any) -> None:
+        child = _check_cell(cell, type(self).__name__)
         if self._auto_prefix:
             child.update_parameters_name(f"{name}.")
         self._cells[name] = child
@@ -36,7 +36,7 @@ class _IndexedContainer(Cell):
         for number, cell in enumerate(cells):
             self._cells[str(number)] = cell
 
-    def _place(self, index: Any) -> int:
+    def _normalize_index(self, index: Any) -> int:
         if not isinstance(index, int) or isinstance(index, bool):
             raise ArgumentTypeError(f"For '{type(self).__name__}', an index must be int, but got {index!r}.")
         if not -len(self) <= index < len(self):
@@ -52,28 +52,28 @@ class _IndexedContainer(Cell):
     def __getitem__(self, index: Any) -> Any:
         cells = list(self._cells.values())
         if isinstance(index, slice):
-            made = type(self)()
-            made._renumber(cells[index])
-            return made
-        return cells[self._place(index)]
+            container = type(self)()
+            container._renumber(cells[index])
+            return container
+        return cells[self._normalize_index(index)]
 
     def __setitem__(self, index: int, cell: Cell) -> None:
-        self._keep(str(self._place(index)), cell)
+        self._insert_cell(str(self._normalize_index(index)), cell)
 
     def __delitem__(self, index: Any) -> None:
         cells = list(self._cells.values())
-        del cells[index if isinstance(index, slice) else self._place(index)]
+        del cells[index if isinstance(index, slice) else self._normalize_index(index)]
         self._renumber(cells)
 
     def append(self, cell: Cell) -> Any:
-        """Add a cell at the end."""
-        self._keep(str(len(self)), cell)
+        """Append a Cell."""
+        self._insert_cell(str(len(self)), cell)
         return self
 
 
 @public("nn")
 class SequentialCell(_IndexedContainer):
-    """Cells one after the other: each takes what the one before gives.
+    """Cells in sequence: each gets the output of the previous one.
 
     >>> from millrace._src.runtime.nn.linear import Dense
     >>> [p.name for p in SequentialCell(Dense(2, 3), Dense(3, 1)).get_parameters()]
@@ -86,10 +86,10 @@ class SequentialCell(_IndexedContainer):
             args = tuple(args[0])
         if len(args) == 1 and isinstance(args[0], Mapping):
             for name, cell in args[0].items():
-                self._keep(name, cell)
+                self._insert_cell(name, cell)
         else:
             for number, cell in enumerate(args):
-                self._keep(str(number), cell)
+                self._insert_cell(str(number), cell)
 
     def construct(self, input_data: Any) -> Any:
         for cell in self._cells.values():
@@ -97,20 +97,20 @@ class SequentialCell(_IndexedContainer):
         return input_data
 
     def append(self, cell: Cell) -> None:
-        """Add a cell at the end."""
+        """Append a Cell."""
         super().append(cell)
 
     def insert(self, index: int, cell: Cell) -> None:
-        """Add a cell before another."""
+        """Insert a Cell before an index."""
         cells = list(self._cells.values())
-        cells.insert(index, _checked(cell, "SequentialCell"))
+        cells.insert(index, _check_cell(cell, "SequentialCell"))
         cell.update_parameters_name(f"{index}.")
         self._renumber(cells)
 
 
 @public("nn")
 class CellList(_IndexedContainer):
-    """Cells in a list, whose parameters belong to the net; the net's ``construct`` calls them."""
+    """A list of Cells, whose parameters belong to the network; the network's ``construct`` calls them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
@@ -120,7 +120,7 @@ class CellList(_IndexedContainer):
             self.extend(args)
 
     def extend(self, cells: Iterable[Cell]) -> CellList:
-        """Add several cells at the end."""
+        """Append several Cells."""
         if isinstance(cells, (str, Cell)) or not isinstance(cells, Iterable):
             raise ArgumentTypeError(
                 f"For 'CellList', the argument 'cells' must be a list, but got {cells!r}."
@@ -130,14 +130,14 @@ class CellList(_IndexedContainer):
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
-        """Add a cell before another."""
-        place = index if index >= 0 else max(len(self) + index, 0)
-        if place > len(self):
+        """Insert a Cell before an index."""
+        position = index if index >= 0 else max(len(self) + index, 0)
+        if position > len(self):
             raise IndexError(f"For 'CellList', index {index} is out of {len(self)} cells.")
         cells = list(self._cells.values())
-        cells.insert(place, _checked(cell, "CellList"))
+        cells.insert(position, _check_cell(cell, "CellList"))
         if self._auto_prefix:
-            cell.update_parameters_name(f"{place}.")
+            cell.update_parameters_name(f"{position}.")
         self._renumber(cells)
 
     def construct(self, *inputs: Any) -> Any:
@@ -146,7 +146,7 @@ class CellList(_IndexedContainer):
 
 @public("nn")
 class CellDict(Cell):
-    """Cells under names of their own."""
+    """A dict of Cells."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
@@ -159,7 +159,7 @@ class CellDict(Cell):
     def __setitem__(self, key: str, cell: Cell) -> None:
         if not isinstance(key, str) or not key or "." in key:
             raise ArgumentValueError(f"For 'CellDict', {key!r} is no name for a cell.")
-        child = _checked(cell, "CellDict")
+        child = _check_cell(cell, "CellDict")
         if self._auto_prefix:
             child.update_parameters_name(f"{key}.")
         self._cells[key] = child
@@ -177,11 +177,11 @@ class CellDict(Cell):
         return key in self._cells
 
     def clear(self) -> None:
-        """Forget all cells."""
+        """Remove all Cells."""
         self._cells.clear()
 
     def pop(self, key: str) -> Cell:
-        """Take a cell out."""
+        """Remove a Cell and return it."""
         return self._cells.pop(key)
 
     def keys(self) -> Iterable[str]:
@@ -197,7 +197,7 @@ class CellDict(Cell):
         return self._cells.items()
 
     def update(self, cells: Any) -> None:
-        """Add cells, from a mapping or from pairs."""
+        """Add Cells from a mapping or from pairs."""
         pairs = cells.items() if isinstance(cells, (Mapping, OrderedDict, CellDict)) else cells
         for key, cell in pairs:
             self[key] = cell
@@ -208,7 +208,7 @@ class CellDict(Cell):
 
 @public("nn", "mint.nn")
 class Identity(Cell):
-    """The input itself, whatever the layer is made with."""
+    """Identity: returns its input and accepts any constructor arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

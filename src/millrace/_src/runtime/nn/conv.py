@@ -1,4 +1,4 @@
-"""Convolutions over one, two and three axes."""
+"""Convolution layers over one, two and three axes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fan_in_
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .argument_types import (
+    check_argument_type,
     check_bool,
     check_choice,
     check_int,
-    check_kind,
     check_positive_int,
     check_shape,
-    numbers,
+    ints_per_axis,
 )
 from .cell import Cell
 
@@ -31,9 +31,9 @@ MODES = ["valid", "same", "pad"]
 
 
 class _ConvNd(Cell):
-    """What all convolutions share: the weight, the bias, and where the kernel goes."""
+    """Base class of convolutions: weight, bias, stride and padding."""
 
-    is_1d = False  # over one axis, with the weight of two
+    is_1d = False  # a 1-D convolution is computed in 2-D, with a 4-D weight
 
     def _make(
         self,
@@ -51,7 +51,7 @@ class _ConvNd(Cell):
         bias_init: Any,
         data_format: str,
         dtype: DType,
-        back: bool = False,
+        transposed: bool = False,
     ) -> None:
         owner = type(self).__name__
         self.in_channels = check_positive_int(in_channels, "in_channels", owner)
@@ -70,9 +70,9 @@ class _ConvNd(Cell):
         if pad_mode != "pad" and any(before or after for before, after in self.pads):
             raise ArgumentValueError(
                 f"For '{owner}', the 'padding' must be zero when 'pad_mode' is not 'pad', but got 'padding': {padding} "
-                f"and 'pad_mode': {pad_mode}; give pad_mode='pad'."
+                f"and 'pad_mode': {pad_mode}. Pass pad_mode='pad'."
             )
-        first, second = (in_channels, out_channels) if back else (out_channels, in_channels)
+        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (first, second // group, *kernel_size)
         inputs, _ = fan_in_and_fan_out(shape)
         if data_format == "NHWC":
@@ -104,44 +104,44 @@ class _ConvNd(Cell):
         return (
             f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, "
-            f"group={self.group}, has_bias={self.has_bias}, weight_init={_said(self.weight_init)}, "
-            f"bias_init={_said(self.bias_init)}, format={self.data_format}"
+            f"group={self.group}, has_bias={self.has_bias}, weight_init={_format_init(self.weight_init)}, "
+            f"bias_init={_format_init(self.bias_init)}, format={self.data_format}"
         )
 
 
-def _said(init: Any) -> str:
+def _format_init(init: Any) -> str:
     return f"Tensor(shape={init.shape})" if isinstance(init, Tensor) else str(init)
 
 
 def _parse_padding(owner: str, padding: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """The padding before and after each axis, from one number for all or two per axis."""
-    found = padding if isinstance(padding, tuple) else (padding,) * (2 * count)
-    for each in found:
-        if isinstance(each, bool) or not isinstance(each, int):
+    """The padding before and after each axis, from one int or two per axis."""
+    values = padding if isinstance(padding, tuple) else (padding,) * (2 * count)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int):
             raise ArgumentTypeError(
                 f"For '{owner}', the type of 'padding' must be int or tuple(int), but got {padding!r}."
             )
-    if len(found) != 2 * count or min(found) < 0:
+    if len(values) != 2 * count or min(values) < 0:
         raise ArgumentValueError(
             f"For '{owner}', the 'padding' must be an int or a tuple of {2 * count} ints, none below 0, "
             f"but got {padding}."
         )
-    return tuple(zip(found[::2], found[1::2], strict=True))
+    return tuple(zip(values[::2], values[1::2], strict=True))
 
 
 def as_2d_arguments(
     owner: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, ...], tuple[int, int]]:
-    """Kernel, stride, padding and dilation of a layer over one axis, as those of two."""
+    """Kernel size, stride, padding and dilation of a 1-D layer as those of a 2-D layer."""
     for name, value in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
         check_int(value, name, owner, 1)
-    check_kind(padding, "padding", owner, int)
+    check_argument_type(padding, "padding", owner, int)
     return (1, kernel_size), (1, stride), (0, 0, padding, padding), (1, dilation)
 
 
 @public("nn")
 class Conv1d(_ConvNd):
-    """A convolution over the last axis of (N, C, L).
+    """1-D convolution over (N, C, L).
 
     >>> Conv1d(2, 4, 3)(Tensor(shape=(1, 2, 8), dtype=mstype.float32, init="ones")).shape
     (1, 4, 8)
@@ -174,7 +174,7 @@ class Conv1d(_ConvNd):
 
 @public("nn")
 class Conv2d(_ConvNd):
-    """A convolution over the last two axes of (N, C, H, W); "NHWC" works on every device.
+    """2-D convolution over (N, C, H, W); "NHWC" works on every device.
 
     >>> Conv2d(3, 8, 3, stride=2)(Tensor(shape=(1, 3, 7, 7), dtype=mstype.float32, init="ones")).shape
     (1, 8, 4, 4)
@@ -199,15 +199,16 @@ class Conv2d(_ConvNd):
         super().__init__()
         check_choice(data_format, "format", "Conv2d", ["NCHW", "NHWC"])
         self._make(
-            2, in_channels, out_channels, numbers(kernel_size, 2, "kernel_size", "Conv2d"),
-            numbers(stride, 2, "stride", "Conv2d"), pad_mode, padding, numbers(dilation, 2, "dilation", "Conv2d"),
+            2, in_channels, out_channels, ints_per_axis(kernel_size, 2, "kernel_size", "Conv2d"),
+            ints_per_axis(stride, 2, "stride", "Conv2d"), pad_mode, padding,
+            ints_per_axis(dilation, 2, "dilation", "Conv2d"),
             group, has_bias, weight_init, bias_init, data_format, dtype,
         )  # fmt: skip
 
 
 @public("nn")
 class Conv3d(_ConvNd):
-    """A convolution over the last three axes of (N, C, D, H, W)."""
+    """3-D convolution over (N, C, D, H, W)."""
 
     def __init__(
         self,
@@ -228,7 +229,8 @@ class Conv3d(_ConvNd):
         super().__init__()
         check_choice(data_format, "format", "Conv3d", ["NCDHW"])
         self._make(
-            3, in_channels, out_channels, numbers(kernel_size, 3, "kernel_size", "Conv3d"),
-            numbers(stride, 3, "stride", "Conv3d"), pad_mode, padding, numbers(dilation, 3, "dilation", "Conv3d"),
+            3, in_channels, out_channels, ints_per_axis(kernel_size, 3, "kernel_size", "Conv3d"),
+            ints_per_axis(stride, 3, "stride", "Conv3d"), pad_mode, padding,
+            ints_per_axis(dilation, 3, "dilation", "Conv3d"),
             group, has_bias, weight_init, bias_init, data_format, dtype,
         )  # fmt: skip

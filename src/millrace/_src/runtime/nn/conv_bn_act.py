@@ -1,4 +1,4 @@
-"""Layers that join a convolution or a dense map with normalisation and an activation."""
+"""Combined layers: convolution or dense layer with batch normalization and activation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .normalization import BatchNorm1d, BatchNorm2d
 __all__ = ["Conv2dBnAct", "DenseBnAct"]
 
 
-def _chosen(activation: Any, alpha: float, owner: str) -> Any:
+def _make_activation(activation: Any, alpha: float, owner: str) -> Any:
     if activation == "leakyrelu":
         return LeakyReLU(alpha)
     return get_activation(activation, owner) if isinstance(activation, str) else activation
@@ -25,7 +25,7 @@ def _chosen(activation: Any, alpha: float, owner: str) -> Any:
 
 @public("nn")
 class Conv2dBnAct(Cell):
-    """Conv2d, then BatchNorm2d and an activation if wanted.
+    """Conv2d with optional BatchNorm2d and activation.
 
     >>> list(Conv2dBnAct(3, 4, 3, has_bn=True, activation="relu").name_cells())
     ['conv', 'batchnorm', 'activation']
@@ -60,7 +60,7 @@ class Conv2dBnAct(Cell):
         if has_bn:
             self.batchnorm = BatchNorm2d(out_channels, eps, momentum)
         self.has_act = activation is not None
-        self.activation = _chosen(activation, alpha, "Conv2dBnAct")
+        self.activation = _make_activation(activation, alpha, "Conv2dBnAct")
 
     def construct(self, x: Any) -> Any:
         x = self.conv(x)
@@ -71,7 +71,7 @@ class Conv2dBnAct(Cell):
 
 @public("nn")
 class DenseBnAct(Cell):
-    """Dense, then BatchNorm1d and an activation if wanted."""
+    """Dense with optional BatchNorm1d and activation."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class DenseBnAct(Cell):
         if has_bn:
             self.batchnorm = BatchNorm1d(out_channels, eps, momentum)
         self.has_act = activation is not None
-        self.activation = _chosen(activation, alpha, "DenseBnAct")
+        self.activation = _make_activation(activation, alpha, "DenseBnAct")
 
     def construct(self, x: Any) -> Any:
         x = self.dense(x)

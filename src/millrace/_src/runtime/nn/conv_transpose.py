@@ -1,4 +1,4 @@
-"""Transposed convolutions over one, two and three axes."""
+"""Transposed convolution layers over one, two and three axes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn import conv_transpose
 
-from .argument_types import check_choice, numbers
+from .argument_types import check_choice, ints_per_axis
 from .conv import _ConvNd, as_2d_arguments
 
 __all__ = ["Conv1dTranspose", "Conv2dTranspose", "Conv3dTranspose"]
 
 
 class _ConvTransposeNd(_ConvNd):
-    """What transposed convolutions share."""
+    """Base class of transposed convolutions."""
 
     output_padding: tuple[int, ...] = (0, 0)
 
@@ -37,7 +37,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def _output_padding(self, output_padding: Any, count: int) -> None:
         owner = type(self).__name__
-        self.output_padding = numbers(output_padding, count, "output_padding", owner, 0)
+        self.output_padding = ints_per_axis(output_padding, count, "output_padding", owner, 0)
         if any(self.output_padding) and self.pad_mode != "pad":
             raise ArgumentValueError(
                 f"For '{owner}', 'output_padding' must be 0 when 'pad_mode' is not 'pad', but got {output_padding} and "
@@ -54,7 +54,7 @@ class _ConvTransposeNd(_ConvNd):
 
 @public("nn")
 class Conv1dTranspose(_ConvTransposeNd):
-    """The transpose of a convolution over the last axis of (N, C, L)."""
+    """1-D transposed convolution over (N, C, L)."""
 
     is_1d = True
 
@@ -79,13 +79,13 @@ class Conv1dTranspose(_ConvTransposeNd):
         )
         self._make(
             2, in_channels, out_channels, window, steps, pad_mode, around, dilated, group, has_bias, weight_init,
-            bias_init, "NCHW", dtype, back=True,
+            bias_init, "NCHW", dtype, transposed=True,
         )  # fmt: skip
 
 
 @public("nn")
 class Conv2dTranspose(_ConvTransposeNd):
-    """The transpose of a convolution over the last two axes of (N, C, H, W).
+    """2-D transposed convolution over (N, C, H, W).
 
     >>> from millrace import Tensor
     >>> Conv2dTranspose(3, 8, 4, stride=2)(
@@ -113,16 +113,16 @@ class Conv2dTranspose(_ConvTransposeNd):
         super().__init__()
         owner = "Conv2dTranspose"
         self._make(
-            2, in_channels, out_channels, numbers(kernel_size, 2, "kernel_size", owner),
-            numbers(stride, 2, "stride", owner), pad_mode, padding, numbers(dilation, 2, "dilation", owner),
-            group, has_bias, weight_init, bias_init, "NCHW", dtype, back=True,
+            2, in_channels, out_channels, ints_per_axis(kernel_size, 2, "kernel_size", owner),
+            ints_per_axis(stride, 2, "stride", owner), pad_mode, padding, ints_per_axis(dilation, 2, "dilation", owner),
+            group, has_bias, weight_init, bias_init, "NCHW", dtype, transposed=True,
         )  # fmt: skip
         self._output_padding(output_padding, 2)
 
 
 @public("nn")
 class Conv3dTranspose(_ConvTransposeNd):
-    """The transpose of a convolution over the last three axes of (N, C, D, H, W)."""
+    """3-D transposed convolution over (N, C, D, H, W)."""
 
     def __init__(
         self,
@@ -145,8 +145,8 @@ class Conv3dTranspose(_ConvTransposeNd):
         owner = "Conv3dTranspose"
         check_choice(data_format, "format", owner, ["NCDHW"])
         self._make(
-            3, in_channels, out_channels, numbers(kernel_size, 3, "kernel_size", owner),
-            numbers(stride, 3, "stride", owner), pad_mode, padding, numbers(dilation, 3, "dilation", owner),
-            group, has_bias, weight_init, bias_init, data_format, dtype, back=True,
+            3, in_channels, out_channels, ints_per_axis(kernel_size, 3, "kernel_size", owner),
+            ints_per_axis(stride, 3, "stride", owner), pad_mode, padding, ints_per_axis(dilation, 3, "dilation", owner),
+            group, has_bias, weight_init, bias_init, data_format, dtype, transposed=True,
         )  # fmt: skip
         self._output_padding(output_padding, 3)

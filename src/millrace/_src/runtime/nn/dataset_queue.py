@@ -13,7 +13,7 @@ __all__ = ["GetNextSingleOp"]
 
 @public("nn")
 class GetNextSingleOp(Cell):
-    """Gives the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
+    """Returns the next batch of the queue `queue_name`, which ``dataset.device_que(queue_name=...)`` fills.
 
     >>> import millrace.dataset as ds
     >>> from millrace import float64

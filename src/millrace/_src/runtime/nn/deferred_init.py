@@ -1,4 +1,4 @@
-"""Nets whose parameters are not given values, since a checkpoint will."""
+"""``no_init_parameters``: deferred parameter initialization for loading checkpoints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["no_init_parameters"]
 @public("nn")
 @contextmanager
 def no_init_parameters() -> Iterator[None]:
-    """Parameters that are made in here take memory and values only when they are first asked for.
+    """Defer the initialization of parameters that are created inside the block to their first use.
 
-    A checkpoint that is loaded before gives them its values, and no initialiser runs.
+    A checkpoint that is loaded before sets their values, and no initializer runs.
 
     >>> from millrace import nn
     >>> with no_init_parameters():

@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to 0 while training."""
+"""Dropout layers: elements or whole channels are set to 0 in training mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn.dropout import dropout, dropout1d, dropout2d, dropout3d
 
-from .argument_types import check_kind, check_number
+from .argument_types import check_argument_type, check_number
 from .cell import Cell
 
 __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
@@ -18,9 +18,9 @@ __all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 
 @public("nn")
 class Dropout(Cell):
-    """Elements set to 0 with probability `p` while training, the others divided by 1 - p.
+    """Dropout: elements are set to 0 with probability `p` in training mode, the others are divided by 1 - p.
 
-    `keep_prob` is the older way to say it: 1 - `p`.
+    `keep_prob` is the older argument: 1 - `p`.
 
     >>> Dropout(p=0.2)
     Dropout(p=0.2)
@@ -52,12 +52,12 @@ class Dropout(Cell):
 
 
 class _ChannelDropout(Cell):
-    """What the layers share that drop whole channels."""
+    """Base class of dropout of whole channels."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         owner = type(self).__name__
-        check_kind(p, "p", owner, float)
+        check_argument_type(p, "p", owner, float)
         if not 0 <= p <= 1:
             raise ArgumentValueError(f"For '{owner}', the 'p' must be a number in range [0, 1], but got {p}.")
         self.p = p
@@ -68,7 +68,7 @@ class _ChannelDropout(Cell):
 
 @public("nn")
 class Dropout1d(_ChannelDropout):
-    """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p` while training."""
+    """Channel dropout: channels of (N, C, L) or (C, L) are set to 0 with probability `p` in training mode."""
 
     def construct(self, x: Any) -> Any:
         return dropout1d(x, self.p, self.training) if self.training and self.p else x
@@ -76,7 +76,7 @@ class Dropout1d(_ChannelDropout):
 
 @public("nn")
 class Dropout2d(_ChannelDropout):
-    """Whole channels of (N, C, H, W) set to 0 with probability `p` while training."""
+    """Channel dropout: channels of (N, C, H, W) are set to 0 with probability `p` in training mode."""
 
     def construct(self, x: Any) -> Any:
         return dropout2d(x, self.p, self.training) if self.training and self.p else x
@@ -84,7 +84,7 @@ class Dropout2d(_ChannelDropout):
 
 @public("nn")
 class Dropout3d(_ChannelDropout):
-    """Whole channels of (N, C, D, H, W) set to 0 with probability `p` while training."""
+    """Channel dropout: channels of (N, C, D, H, W) are set to 0 with probability `p` in training mode."""
 
     def construct(self, x: Any) -> Any:
         return dropout3d(x, self.p, self.training) if self.training and self.p else x

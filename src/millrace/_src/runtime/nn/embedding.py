@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table for whole numbers."""
+"""Embedding layers: rows of a trainable table by index."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from millrace._src.runtime.ops.nn import embedding as embedding_ops
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
-from .argument_types import check_choice, check_int, check_kind, check_positive_int
+from .argument_types import check_argument_type, check_choice, check_int, check_positive_int
 from .cell import Cell
 from .sharded_embedding import ShardedEmbedding
 
 __all__ = ["Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
 
 
-def _padding(index: Any, least: int, rows: int, owner: str) -> int:
-    check_kind(index, "padding_idx", owner, int)
+def _check_padding_index(index: Any, least: int, rows: int, owner: str) -> int:
+    check_argument_type(index, "padding_idx", owner, int)
     if not least <= index < rows:
         raise ArgumentValueError(
             f"For '{owner}', the 'padding_idx' must be in range of [{least}, {rows}), but got {index} with type 'int'."
@@ -33,12 +33,12 @@ def _padding(index: Any, least: int, rows: int, owner: str) -> int:
     return int(index)
 
 
-def _table(init: Any, rows: int, size: int, dtype: DType, padding: int | None = None) -> Tensor:
-    """The values that a table begins with; the row of the padding is zero."""
-    made = initializer(init, (rows, size), dtype)
+def _initial_table(init: Any, rows: int, size: int, dtype: DType, padding: int | None = None) -> Tensor:
+    """The initial values of a table; the row of the padding index is zero."""
+    table = initializer(init, (rows, size), dtype)
     if padding is None:
-        return made
-    values = made.init_data() if made.has_init else made
+        return table
+    values = table.init_data() if table.has_init else table
     array = values.asnumpy().copy()
     array[padding] = 0
     return Tensor(array, dtype)
@@ -46,7 +46,7 @@ def _table(init: Any, rows: int, size: int, dtype: DType, padding: int | None = 
 
 @public("nn")
 class Embedding(Cell):
-    """The rows of a trained table that whole numbers name.
+    """Embedding: rows of a trainable table by index.
 
     >>> Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
     (1, 3, 4)
@@ -62,18 +62,20 @@ class Embedding(Cell):
         padding_idx: int | None = None,
     ) -> None:
         super().__init__()
-        self.vocab_size = check_kind(vocab_size, "vocab_size", "Embedding", int)
-        self.embedding_size = check_kind(embedding_size, "embedding_size", "Embedding", int)
-        self.use_one_hot = check_kind(use_one_hot, "use_one_hot", "Embedding", bool)
+        self.vocab_size = check_argument_type(vocab_size, "vocab_size", "Embedding", int)
+        self.embedding_size = check_argument_type(embedding_size, "embedding_size", "Embedding", int)
+        self.use_one_hot = check_argument_type(use_one_hot, "use_one_hot", "Embedding", bool)
         self.dtype = dtype
-        self.padding_idx = None if padding_idx is None else _padding(padding_idx, 0, vocab_size, "Embedding")
-        start = _table(embedding_table, vocab_size, embedding_size, mstype.float32, self.padding_idx)
+        self.padding_idx = (
+            None if padding_idx is None else _check_padding_index(padding_idx, 0, vocab_size, "Embedding")
+        )
+        start = _initial_table(embedding_table, vocab_size, embedding_size, mstype.float32, self.padding_idx)
         self.embedding_table = Parameter(start, name="embedding_table")
 
     def construct(self, ids: Any) -> Any:
         if self.use_one_hot:
-            places = one_hot(ids, self.vocab_size).astype(self.dtype)
-            return matmul(places, self.embedding_table)
+            one_hot_ids = one_hot(ids, self.vocab_size).astype(self.dtype)
+            return matmul(one_hot_ids, self.embedding_table)
         return gather(self.embedding_table, ids, 0)
 
     def extend_repr(self) -> str:
@@ -85,10 +87,11 @@ class Embedding(Cell):
 
 @public("nn")
 class EmbeddingLookup(Cell):
-    """The rows of a trained table that whole numbers name; zeros for numbers that no row has.
+    """Embedding lookup: rows of a trainable table by index; zeros for indices out of range.
 
-    With ``slice_mode="table_row_slice"`` the rows are divided among the processes that `init` brought together, as in
-    `parallel.ShardedEmbedding`. `target`, other ways of slicing, `sparse` and `vocab_cache_size` change nothing here.
+    With ``slice_mode="table_row_slice"`` the rows are sharded over the processes, as in
+    `parallel.ShardedEmbedding`. `target`, other slice modes, `sparse` and `vocab_cache_size` have no effect
+    here.
     """
 
     BATCH_SLICE, FIELD_SLICE = "batch_slice", "field_slice"
@@ -109,15 +112,15 @@ class EmbeddingLookup(Cell):
     ) -> None:
         super().__init__()
         owner = type(self).__name__
-        check_kind(sparse, "sparse", owner, bool)
+        check_argument_type(sparse, "sparse", owner, bool)
         self.vocab_size = check_positive_int(vocab_size, "vocab_size", owner)
         self.embedding_size = check_positive_int(embedding_size, "embedding_size", owner)
         self.vocab_cache_size = check_int(vocab_cache_size, "vocab_cache_size", owner, 0)
         self.target = check_choice(target, "target", owner, ["CPU", "DEVICE"])
         self.slice_mode, self.manual_shapes, self.sparse = slice_mode, manual_shapes, sparse
-        together = groups.world_group()
+        world = groups.world_group()
         self._rows: ShardedEmbedding | None = None
-        if slice_mode == self.TABLE_ROW_SLICE and together is not None and together.size > 1:
+        if slice_mode == self.TABLE_ROW_SLICE and world is not None and world.size > 1:
             rows = ShardedEmbedding(vocab_size, embedding_size, param_init, max_norm, dtype)
             self.__dict__["_rows"], self.embedding_table = rows, rows.embedding_table
         else:
@@ -136,7 +139,7 @@ class EmbeddingLookup(Cell):
 
 @public("nn")
 class MultiFieldEmbeddingLookup(EmbeddingLookup):
-    """The rows of a trained table times values, joined for each field; called with ids, values and fields."""
+    """Embedding lookup with values, combined per field; called with ids, values and fields."""
 
     OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
 
@@ -160,8 +163,8 @@ class MultiFieldEmbeddingLookup(EmbeddingLookup):
         )  # fmt: skip
         if self._rows is not None:
             raise OperationError(
-                "For 'MultiFieldEmbeddingLookup', rows are not divided among processes: use EmbeddingLookup with "
-                "slice_mode='table_row_slice', and add the fields up after it."
+                "For 'MultiFieldEmbeddingLookup', rows are not sharded over processes. Use EmbeddingLookup with "
+                "slice_mode='table_row_slice', and combine the fields afterwards."
             )
         self.field_size = check_positive_int(field_size, "field_size", "MultiFieldEmbeddingLookup")
         self.operator = check_choice(

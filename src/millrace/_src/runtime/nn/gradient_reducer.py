@@ -1,4 +1,4 @@
-"""Gradients of all processes of a training put together, before the optimizer sees them."""
+"""All-reduce of gradients over the processes of a training, before the optimizer step."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["DistributedGradReducer", "PipelineGradReducer"]
 
 @public("nn")
 class DistributedGradReducer(Cell):
-    """Called with the gradients of this process, it gives those of all: added up, or with `mean` averaged.
+    """All-reduces gradients over the processes: the sum, or with `mean` the average.
 
-    `mean` and `degree` (the number to divide by) are by default those of the context and of the group. Gradients go out
-    in buckets of some megabytes; parameters with `layerwise_parallel` stay with their process. In a `TrainOneStepCell`
-    the buckets go out while the backward pass still runs.
+    `mean` and `degree` (the divisor) default to those of the parallel context and of the group. Gradients are
+    sent in buckets of some megabytes; parameters with `layerwise_parallel` are skipped. In a
+    `TrainOneStepCell` the buckets are sent while the backward pass runs.
 
     >>> from millrace.communication import init, release
     >>> from millrace._src.core.values.tensor import Tensor
@@ -59,24 +59,25 @@ class DistributedGradReducer(Cell):
             )
         self.mean = parallel_context.get_auto_parallel_context("gradients_mean") if mean is None else mean
         self.degree, self.group = degree, group
-        self._taken = tuple(not parameter.layerwise_parallel for parameter in parameters)
+        self._is_reduced = tuple(not parameter.layerwise_parallel for parameter in parameters)
         self._weights = tuple(parameters)
         self._dealt: GradientReducer | None = None
 
     def _buckets(self) -> GradientReducer:
-        """Dealt when they are first wanted: the processes may meet after the cell was made."""
+        """The reducer, created on first use: the processes may be initialized after the Cell was created."""
         if self._dealt is None:
-            among = groups.require_membership(self.group, "DistributedGradReducer")
-            factor = 1.0 / (self.degree or among.size) if self.mean else 1.0
+            process_group = groups.require_membership(self.group, "DistributedGradReducer")
+            factor = 1.0 / (self.degree or process_group.size) if self.mean else 1.0
             weights = [weight._torch for weight in self._weights]
-            self.__dict__["_dealt"] = GradientReducer(weights, self._taken, among.name, factor)
+            self.__dict__["_dealt"] = GradientReducer(weights, self._is_reduced, process_group.name, factor)
         assert self._dealt is not None
         return self._dealt
 
     def begin(self, scale: Any = None) -> Callable[[int, torch.Tensor], None] | None:
-        """A backward pass begins: what to call as each gradient arrives, or None where they have to wait for the end.
+        """Start a backward pass. Returns the callback for each gradient, or None if gradients are reduced at
+        the end.
 
-        They wait where a hook on a weight wants to see its gradient first.
+        The latter is the case if a hook on a weight must get its gradient first.
         """
         if any(weight.__dict__.get("_gradient_hooks") for weight in self._weights):
             return None
@@ -89,16 +90,16 @@ class DistributedGradReducer(Cell):
         if not buckets.in_progress:
             buckets.begin()
         with torch.no_grad():
-            made = buckets.finish([ensure_on_device(grad) for grad in grads])
-        return tuple(wrap(each) for each in made)
+            reduced = buckets.finish([ensure_on_device(grad) for grad in grads])
+        return tuple(wrap(each) for each in reduced)
 
 
 @public("nn")
 class PipelineGradReducer(Cell):
-    """Refused: nets are not cut into stages here."""
+    """Not supported: networks are not split into pipeline stages here."""
 
     def __init__(self, parameters: Any, scale_sense: Any = 1.0, opt_shard: Any = None) -> None:
         raise OperationError(
-            "'PipelineGradReducer' belongs to nets that are cut into stages over devices, which Millrace does not do. "
-            "Use DistributedGradReducer, with GradAccumulation where a batch is too large for one pass."
+            "'PipelineGradReducer' is for networks that are split into pipeline stages, which Millrace does not "
+            "support. Use DistributedGradReducer, with GradAccumulation where a batch is too large for one pass."
         )

@@ -1,4 +1,4 @@
-"""``GraphCell``: a net that was loaded from an archive, as a Cell."""
+"""``GraphCell``: a network loaded from an archive, as a Cell."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ __all__ = ["GraphCell"]
 
 @public("nn")
 class GraphCell(Cell):
-    """A net from ``millrace.load``: called with inputs of the shapes it was exported with, it gives what the net gave.
+    """A network from ``millrace.load``: called with inputs of the exported shapes, it returns the network's
+    results.
 
-    `params_init` are values for its parameters, by name. It computes and does not train.
+    `params_init` are values for its parameters, by name. It runs inference and does not train.
 
     >>> from millrace import Tensor, export, load, nn
     >>> net = nn.Dense(2, 1, weight_init="ones", has_bias=False)
@@ -53,12 +54,12 @@ class GraphCell(Cell):
             self._params[name].set_data(value)
 
     def construct(self, *inputs: Any) -> Any:
-        given = [each._torch for each in inputs if isinstance(each, Tensor)]
-        found = [(tuple(each.shape), str(each.dtype)) for each in given]
-        if not self.graph.accepts_inputs(found):
+        tensors = [tensor._torch for tensor in inputs if isinstance(tensor, Tensor)]
+        specs = [(tuple(tensor.shape), str(tensor.dtype)) for tensor in tensors]
+        if not self.graph.accepts_inputs(specs):
             raise ArgumentValueError(
-                f"For 'GraphCell', the inputs must have the shapes and types that the net was exported with, "
-                f"{self.graph.inputs}, but got {found}."
+                f"For 'GraphCell', the inputs must have the shapes and dtypes that the network was exported with, "
+                f"{self.graph.inputs}, but got {specs}."
             )
-        made = [wrap(each) for each in self.graph(given)]
-        return made[0] if self.graph.has_single_result else tuple(made)
+        outputs = [wrap(tensor) for tensor in self.graph(tensors)]
+        return outputs[0] if self.graph.has_single_result else tuple(outputs)

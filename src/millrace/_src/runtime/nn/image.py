@@ -1,4 +1,4 @@
-"""Layers about images."""
+"""Image layers: SSIM, PSNR, gradients, pixel shuffle, cropping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace._src.runtime.ops.image import quality as layers_more
 from millrace._src.runtime.ops.nn.pixel_shuffle import channel_shuffle, pixel_shuffle, pixel_unshuffle
 
 from .activation import ParameterlessCell, ReLU
-from .argument_types import check_int, check_kind, check_number
+from .argument_types import check_argument_type, check_int, check_number
 from .cell import Cell
 from .containers import CellList
 from .conv import Conv2d
@@ -34,47 +34,49 @@ __all__ = [
 
 @public("nn")
 class ImageGradients(ParameterlessCell):
-    """How much each pixel of (N, C, H, W) differs from the one below and from the one to the right."""
+    """Image gradients: differences to the next row and to the next column of (N, C, H, W)."""
 
     def construct(self, images: Any) -> Any:
         return layers_more.image_gradients(images)
 
 
-def _above_zero(value: Any, name: str, owner: str) -> float:
+def _check_positive(value: Any, name: str, owner: str) -> float:
     check_number(value, name, owner)
     if value <= 0:
         raise ArgumentValueError(f"For '{owner}', the argument '{name}' must > 0.0, but got {value}.")
     return float(value)
 
 
-def _window(size: int, sigma: float) -> Tensor:
-    """A bell over size x size pixels whose sum is 1."""
-    places = np.arange(size) - (size - 1) / 2
-    squares = -(places[:, None] ** 2 + places[None] ** 2) / (2 * sigma**2)
+def _gaussian_window(size: int, sigma: float) -> Tensor:
+    """A normalized Gaussian window of size x size pixels."""
+    offsets = np.arange(size) - (size - 1) / 2
+    squares = -(offsets[:, None] ** 2 + offsets[None] ** 2) / (2 * sigma**2)
     bell = np.exp(squares - squares.max())
     return Tensor((bell / bell.sum()).astype(np.float32)[None, None])
 
 
 class _SSIMBase(Cell):
-    """What SSIM and MSSSIM share."""
+    """Base class of SSIM and MSSSIM."""
 
-    def _keep(self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float) -> None:
+    def _set_options(
+        self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float
+    ) -> None:
         owner = type(self).__name__
-        self.max_val = _above_zero(max_val, "max_val", owner)
+        self.max_val = _check_positive(max_val, "max_val", owner)
         self.filter_size = check_int(filter_size, "filter_size", owner, 1)
-        self.filter_sigma = _above_zero(filter_sigma, "filter_sigma", owner)
+        self.filter_sigma = _check_positive(filter_sigma, "filter_sigma", owner)
         self.k1, self.k2 = check_number(k1, "k1", owner), check_number(k2, "k2", owner)
 
     def _blur(self) -> Conv2d:
         size = self.filter_size
-        blur = Conv2d(1, 1, size, pad_mode="valid", weight_init=_window(size, self.filter_sigma))
+        blur = Conv2d(1, 1, size, pad_mode="valid", weight_init=_gaussian_window(size, self.filter_sigma))
         blur.weight.requires_grad = False
         return blur
 
 
 @public("nn")
 class SSIM(_SSIMBase):
-    """The structural similarity of two batches of images: one number for each pair."""
+    """Structural similarity of two batches of images, one number per pair."""
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class SSIM(_SSIMBase):
         k2: float = 0.03,
     ) -> None:
         super().__init__()
-        self._keep(max_val, filter_size, filter_sigma, k1, k2)
+        self._set_options(max_val, filter_size, filter_sigma, k1, k2)
         self.conv = self._blur()
 
     def construct(self, img1: Any, img2: Any) -> Any:
@@ -94,7 +96,7 @@ class SSIM(_SSIMBase):
 
 @public("nn")
 class MSSSIM(_SSIMBase):
-    """The structural similarity over several scales, each of which has a power."""
+    """Multi-scale structural similarity; `power_factors` are the exponents of the scales."""
 
     def __init__(
         self,
@@ -106,8 +108,8 @@ class MSSSIM(_SSIMBase):
         k2: float = 0.03,
     ) -> None:
         super().__init__()
-        self._keep(max_val, filter_size, filter_sigma, k1, k2)
-        check_kind(power_factors, "power_factors", "MSSSIM", tuple, list)
+        self._set_options(max_val, filter_size, filter_sigma, k1, k2)
+        check_argument_type(power_factors, "power_factors", "MSSSIM", tuple, list)
         self.power_factors = tuple(power_factors)
         self.multi_convs_list = CellList([self._blur() for _ in power_factors])
         self.avg_pool, self.relu = AvgPool2d(2, 2), ReLU()
@@ -119,11 +121,11 @@ class MSSSIM(_SSIMBase):
 
 @public("nn")
 class PSNR(Cell):
-    """The peak signal to noise ratio of two batches of images: one number for each pair."""
+    """Peak signal-to-noise ratio of two batches of images, one number per pair."""
 
     def __init__(self, max_val: float = 1.0) -> None:
         super().__init__()
-        self.max_val = _above_zero(max_val, "max_val", "PSNR")
+        self.max_val = _check_positive(max_val, "max_val", "PSNR")
 
     def construct(self, img1: Any, img2: Any) -> Any:
         return layers_more.psnr(img1, img2, self.max_val)
@@ -131,7 +133,7 @@ class PSNR(Cell):
 
 @public("nn")
 class CentralCrop(Cell):
-    """The middle of (C, H, W) or (N, C, H, W).
+    """Crop the center of (C, H, W) or (N, C, H, W).
 
     >>> CentralCrop(0.5)(Tensor(np.zeros((3, 8, 8)))).shape
     (3, 4, 4)
@@ -139,7 +141,7 @@ class CentralCrop(Cell):
 
     def __init__(self, central_fraction: float) -> None:
         super().__init__()
-        check_kind(central_fraction, "central_fraction", "CentralCrop", float)
+        check_argument_type(central_fraction, "central_fraction", "CentralCrop", float)
         if not 0 < central_fraction <= 1:
             raise ArgumentValueError(
                 "For 'CentralCrop', the 'central_fraction' must be in range of (0.0, 1.0], "
@@ -153,7 +155,7 @@ class CentralCrop(Cell):
 
 @public("nn", "mint.nn")
 class PixelShuffle(Cell):
-    """Channels as pixels: (N, C r r, H, W) as (N, C, H r, W r)."""
+    """Pixel shuffle: (N, C r r, H, W) to (N, C, H r, W r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -165,7 +167,7 @@ class PixelShuffle(Cell):
 
 @public("nn")
 class PixelUnshuffle(Cell):
-    """Pixels as channels: (N, C, H r, W r) as (N, C r r, H, W)."""
+    """Inverse of pixel shuffle: (N, C, H r, W r) to (N, C r r, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -177,7 +179,7 @@ class PixelUnshuffle(Cell):
 
 @public("nn")
 class ChannelShuffle(Cell):
-    """The channels of several groups, in turn."""
+    """Channel shuffle: interleave the channels of several groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()

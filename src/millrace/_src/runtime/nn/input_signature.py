@@ -1,4 +1,4 @@
-"""What a Cell was told of its arguments by ``set_inputs``, and whether a call keeps to it."""
+"""Input signature of a Cell from ``set_inputs``, and the check of a call against it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["InputSignature"]
 
 
 class InputSignature:
-    """The arguments of a Cell, some of whose lengths may change from call to call (they are -1)."""
+    """The declared arguments of a Cell; lengths that may change are -1."""
 
     def __init__(
         self, construct: Any, inputs: tuple[Any, ...], named: dict[str, Any], strict: bool = False
@@ -24,8 +24,8 @@ class InputSignature:
             )
         parameters = _parameters(construct)
         if not named:
-            self.told: Any = inputs
-            self._wanted = dict(enumerate(inputs))
+            self.declared_inputs: Any = inputs
+            self._expected = dict(enumerate(inputs))
             self._count: int | None = len(inputs)
             if strict:
                 _check_number(parameters, len(inputs))
@@ -34,21 +34,21 @@ class InputSignature:
         for name in named:
             if name not in names:
                 raise ArgumentValueError(f"For dict mode, valid key is {names}, but got {name}!")
-        self._wanted = {names.index(name): value for name, value in named.items()}
+        self._expected = {names.index(name): value for name, value in named.items()}
         self._count = None
-        self.told = {
-            "arg_specified_infos": [[number, value] for number, value in self._wanted.items()],
+        self.declared_inputs = {
+            "arg_specified_infos": [[number, value] for number, value in self._expected.items()],
             "total_arg_length": len(names),
         }
 
     def check(self, args: tuple[Any, ...]) -> None:
-        """Refuse a call that is not as it was said."""
+        """Check a call against the declaration."""
         if self._count is not None and len(args) != self._count:
             raise ArgumentValueError(
                 "For set_inputs, the length of input must be equal to expected one, "
                 f"but got expected: {self._count} and input: {len(args)}!"
             )
-        for number, wanted in self._wanted.items():
+        for number, wanted in self._expected.items():
             if number < len(args):
                 _compare(wanted, args[number], number + 1)
 
@@ -62,12 +62,12 @@ def _parameters(construct: Any) -> list[inspect.Parameter]:
 def _check_number(parameters: list[inspect.Parameter], count: int) -> None:
     if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         return
-    plain = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
-    needed = sum(each.default is each.empty for each in plain)
-    if not needed <= count <= len(plain):
+    positional = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    required = sum(each.default is each.empty for each in positional)
+    if not required <= count <= len(positional):
         raise ArgumentTypeError(
-            f"For 'Cell', the function construct requires {needed} positional argument and {len(plain) - needed} "
-            f"default argument, total {len(plain)}, but got {count}."
+            f"For 'Cell', the function construct requires {required} positional argument and "
+            f"{len(positional) - required} default argument, total {len(positional)}, but got {count}."
         )
 
 
@@ -76,17 +76,17 @@ def _compare(wanted: Any, got: Any, number: int) -> None:
         if not isinstance(got, (tuple, list)) or len(got) != len(wanted):
             raise ArgumentTypeError(
                 f"For set_inputs and tuple(list) in set_inputs, the {number}th input must be a tuple or list of "
-                f"{len(wanted)}, but got {_kind(got)}!"
+                f"{len(wanted)}, but got {_describe_type(got)}!"
             )
-        for inner, (part, given) in enumerate(zip(wanted, got, strict=True)):
-            _compare(part, given, inner + 1)
+        for inner, (part, argument) in enumerate(zip(wanted, got, strict=True)):
+            _compare(part, argument, inner + 1)
         return
     if not isinstance(wanted, Tensor):
         return
     if not isinstance(got, Tensor) or got.dtype is not wanted.dtype:
         raise ArgumentTypeError(
-            f"For set_inputs or tuple(list) in set_inputs, the {number}th type should be {_kind(wanted)}, "
-            f"but got {_kind(got)}!"
+            f"For set_inputs or tuple(list) in set_inputs, the {number}th type should be {_describe_type(wanted)}, "
+            f"but got {_describe_type(got)}!"
         )
     if len(got.shape) != len(wanted.shape):
         raise ArgumentValueError(
@@ -101,10 +101,10 @@ def _compare(wanted: Any, got: Any, number: int) -> None:
             )
 
 
-def _kind(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     return f"Tensor[{value.dtype}]" if isinstance(value, Tensor) else type(value).__name__
 
 
 def check_dynamic_inputs(construct: Callable[..., Any], named: dict[str, Any]) -> InputSignature:
-    """The same for a function that is no Cell's."""
+    """The input signature of a function."""
     return InputSignature(construct, (), named)

@@ -1,4 +1,4 @@
-"""Dense layers: a matrix times the input."""
+"""Dense layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BiDense", "Dense"]
 
 @public("nn")
 class Dense(Cell):
-    """A matrix times the input, plus a bias, through an activation.
+    """Fully connected layer: ``activation(x W^T + b)``.
 
     >>> from millrace import Tensor
     >>> Dense(3, 4)(Tensor([[1.0, 2.0, 3.0]])).shape
@@ -64,15 +64,15 @@ class Dense(Cell):
         return x if self.activation is None else self.activation(x)
 
     def extend_repr(self) -> str:
-        said = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
         if self.has_bias:
-            said += f", has_bias={self.has_bias}"
-        return said if self.activation is None else f"{said}, activation={self.activation}"
+            text += f", has_bias={self.has_bias}"
+        return text if self.activation is None else f"{text}, activation={self.activation}"
 
 
 @public("nn")
 class BiDense(Cell):
-    """Two inputs joined by a matrix for each output, plus a bias."""
+    """Bilinear layer: ``x1 W x2^T + b`` for each output."""
 
     def __init__(
         self,
@@ -103,8 +103,8 @@ class BiDense(Cell):
         return bidense(input1, input2, self.weight, self.bias)
 
     def extend_repr(self) -> str:
-        said = (
+        text = (
             f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, "
             f"output_channels={self.out_channels}"
         )
-        return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
+        return f"{text}, has_bias={self.has_bias}" if self.has_bias else text

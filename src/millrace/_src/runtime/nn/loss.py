@@ -1,4 +1,4 @@
-"""Losses."""
+"""Loss functions as layers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
 
 @public("nn")
 class LossBase(Cell):
-    """The base of losses of one's own: compute a loss per element, and return ``self.get_loss(loss)``.
+    """Base class of losses: compute a loss per element and return ``self.get_loss(loss)``.
 
     >>> class Square(LossBase):
     ...     def construct(self, logits, labels):
@@ -76,14 +76,14 @@ class LossBase(Cell):
         return tuple(range(x.ndim))
 
     def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
-        """Losses times weights: all, their mean or their sum, as the loss was made."""
+        """Weight the losses and reduce them by `reduction`."""
         return weighted_reduction(x, weights, self.reduction)
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a loss computes in its own 'construct'")
+        raise NotImplementedError("a loss must implement 'construct'")
 
-    def _tensors(self, **given: Any) -> None:
-        for name, value in given.items():
+    def _tensors(self, **arguments: Any) -> None:
+        for name, value in arguments.items():
             if not isinstance(value, Tensor):
                 raise ArgumentTypeError(
                     f"For '{type(self).__name__}', the '{name}' must be Tensor, but got '{type(value).__name__}'."
@@ -92,7 +92,7 @@ class LossBase(Cell):
 
 @public("nn")
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Cross entropy of rows of logits with probabilities, or with class numbers (`sparse`).
+    """Softmax cross entropy with probabilities, or with class indices (`sparse`).
 
     >>> SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")(Tensor([[1.0, 1.0]]), Tensor([0])).item()
     0.6931471824645996
@@ -117,7 +117,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 @public("nn", "mint.nn")
 class MSELoss(LossBase):
-    """The squared difference.
+    """Mean squared error.
 
     >>> MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 0.0])).item()
     2.0
@@ -130,7 +130,7 @@ class MSELoss(LossBase):
 
 @public("nn")
 class L1Loss(LossBase):
-    """The absolute difference."""
+    """Mean absolute error."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         self._tensors(logits=logits, labels=labels)
@@ -139,7 +139,7 @@ class L1Loss(LossBase):
 
 @public("nn")
 class MAELoss(LossBase):
-    """The absolute difference."""
+    """Mean absolute error."""
 
     def construct(self, logits: Any, label: Any) -> Any:
         self._tensors(logits=logits, label=label)
@@ -148,7 +148,7 @@ class MAELoss(LossBase):
 
 @public("nn")
 class RMSELoss(LossBase):
-    """The root of the mean squared difference."""
+    """Root mean squared error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class RMSELoss(LossBase):
 
 @public("nn")
 class SmoothL1Loss(LossBase):
-    """The absolute difference, squared below `beta`."""
+    """Smooth L1 loss: quadratic for differences below `beta`, else linear."""
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
@@ -171,7 +171,7 @@ class SmoothL1Loss(LossBase):
 
 @public("nn")
 class HuberLoss(LossBase):
-    """The squared difference, linear above `delta`."""
+    """Huber loss: quadratic for differences below `delta`, else linear."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -183,7 +183,7 @@ class HuberLoss(LossBase):
 
 @public("nn")
 class BCELoss(LossBase):
-    """Cross entropy of probabilities with probabilities."""
+    """Binary cross entropy of probabilities."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -195,7 +195,7 @@ class BCELoss(LossBase):
 
 @public("nn")
 class BCEWithLogitsLoss(LossBase):
-    """Cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits."""
 
     def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
         super().__init__(reduction)
@@ -207,7 +207,7 @@ class BCEWithLogitsLoss(LossBase):
 
 @public("nn", "mint.nn")
 class CrossEntropyLoss(LossBase):
-    """Cross entropy of logits with class numbers or probabilities.
+    """Cross entropy of logits with class indices or probabilities.
 
     >>> round(CrossEntropyLoss()(Tensor([[2.0, 0.0]]), Tensor([0])).item(), 4)
     0.1269
@@ -231,7 +231,7 @@ class CrossEntropyLoss(LossBase):
 
 @public("nn")
 class NLLLoss(LossBase):
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -243,7 +243,7 @@ class NLLLoss(LossBase):
 
 @public("nn")
 class KLDivLoss(LossBase):
-    """The Kullback-Leibler divergence of log-probabilities from probabilities."""
+    """Kullback-Leibler divergence of log-probabilities from probabilities."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__("mean" if reduction == "batchmean" else reduction)
@@ -255,7 +255,7 @@ class KLDivLoss(LossBase):
 
 @public("nn")
 class PoissonNLLLoss(LossBase):
-    """The negative log-likelihood of counts."""
+    """Negative log-likelihood of the Poisson distribution."""
 
     def __init__(
         self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
@@ -269,7 +269,7 @@ class PoissonNLLLoss(LossBase):
 
 @public("nn")
 class GaussianNLLLoss(LossBase):
-    """The negative log-likelihood of numbers that are drawn about `logits` with a variance."""
+    """Negative log-likelihood of the normal distribution with mean `logits` and variance `var`."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -281,7 +281,7 @@ class GaussianNLLLoss(LossBase):
 
 @public("nn")
 class CTCLoss(LossBase):
-    """The loss of sequences of classes that are not aligned with time."""
+    """Connectionist temporal classification loss."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction)
@@ -295,7 +295,7 @@ class CTCLoss(LossBase):
 
 @public("nn")
 class DiceLoss(LossBase):
-    """1 less twice the overlap, by the sizes of both."""
+    """Dice loss: 1 minus the Dice coefficient."""
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
@@ -309,7 +309,7 @@ class DiceLoss(LossBase):
 
 @public("nn")
 class MultiClassDiceLoss(LossBase):
-    """The mean of the dice losses of the classes."""
+    """The mean of the Dice losses of the classes."""
 
     def __init__(
         self, weights: Any = None, ignore_indiex: int | None = None, activation: Any = "softmax"
@@ -336,7 +336,7 @@ class MultiClassDiceLoss(LossBase):
 
 @public("nn")
 class FocalLoss(LossBase):
-    """Cross entropy by class, less of it where the class is likely already."""
+    """Focal loss: cross entropy with less weight on well-classified examples."""
 
     def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
         super().__init__(reduction)

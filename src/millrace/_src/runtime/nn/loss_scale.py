@@ -1,4 +1,4 @@
-"""Steps of training with a scaled loss: gradients that a small floating type cannot hold are seen, and skipped."""
+"""Training steps with loss scaling: steps with gradient overflow are skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneSt
 
 @public("nn")
 class DynamicLossScaleUpdateCell(Cell):
-    """Makes the scale smaller after an overflow, and larger after `scale_window` steps without one.
+    """Dynamic loss scale: decreased after an overflow, increased after `scale_window` steps without one.
 
     >>> scale = Parameter(Tensor(8.0), name="scale")
     >>> DynamicLossScaleUpdateCell(8, 2, 1000)(scale, Tensor(True)).item(), scale.item()
@@ -41,7 +41,7 @@ class DynamicLossScaleUpdateCell(Cell):
         self.last_overflow_iter = Parameter(Tensor(0, int32), name="last_overflow_iterator_step")
 
     def get_loss_scale(self) -> Any:
-        """The scale to begin with."""
+        """The initial scale."""
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
@@ -62,7 +62,7 @@ class DynamicLossScaleUpdateCell(Cell):
 
 @public("nn")
 class FixedLossScaleUpdateCell(Cell):
-    """Leaves the scale as it is."""
+    """Fixed loss scale."""
 
     def __init__(self, loss_scale_value: Any) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class FixedLossScaleUpdateCell(Cell):
 
 @public("nn")
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
-    """A step of training with a scaled loss; it gives the loss, whether gradients overflowed, and the scale.
+    """A training step with loss scaling; it returns the loss, whether gradients overflowed, and the scale.
 
-    `scale_sense` is a tensor, or a cell that changes the scale. After an overflow the weights stay as they were, and
-    so does what the optimizer keeps in its parameters; it is called in either case, so that a recording holds for both.
+    `scale_sense` is a tensor, or a Cell that updates the scale. After an overflow the weights and the
+    optimizer states are unchanged; the optimizer is called in either case, so that one capture covers both.
     """
 
     def __init__(self, network: Any, optimizer: Any, scale_sense: Any) -> None:
@@ -110,8 +110,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         weights = self.weights
         scaling = deepcopy(self.scale_sense)
         self.__dict__["_unscaling"] = scaling
-        loss, grads = self._differentiated(inputs, scaling)
-        grads = self._reduced(grads, scaling)
+        loss, grads = self._loss_and_gradients(inputs, scaling)
+        grads = self._reduce_gradients(grads, scaling)
         overflow = self.process_loss_scale(self.get_overflow_status(None, grads))
         kept = [*weights, *(p for p in self.optimizer.get_parameters() if all(p is not w for w in weights))]
         before = [deepcopy(each) for each in kept]
@@ -121,20 +121,22 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return loss, overflow, scaling
 
     def _begin(self) -> Any:
-        """Gradients go out divided by the scale, as they come; after a hook has seen them, at the end."""
+        """Start the reduction of gradients divided by the scale during the backward pass; with hooks, at its
+        end.
+        """
         if not isinstance(self.grad_reducer, DistributedGradReducer):
             return None
         arrived = self.grad_reducer.begin(self.__dict__["_unscaling"])
         self.__dict__["_on_their_way"] = arrived is not None
         return arrived
 
-    def _reduced(self, grads: Any, scaling: Any) -> Any:
+    def _reduce_gradients(self, grads: Any, scaling: Any) -> Any:
         if self.__dict__.get("_on_their_way"):
             return self.grad_reducer(grads)
         return self.grad_reducer(tuple(div(grad, scaling).astype(grad.dtype) for grad in grads))
 
     def set_sense_scale(self, sens: Any) -> None:
-        """Another scale."""
+        """Set the scale."""
         if not isinstance(sens, Tensor):
             raise ArgumentTypeError(
                 f"For 'TrainOneStepWithLossScaleCell', the type of 'sens' must be Tensor, but got {type(sens)}."
@@ -142,15 +144,15 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         self.scale_sense.set_data(sens)
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Any, Any]:
-        """Nothing has to be cleared here: overflow is seen in the gradients."""
+        """No effect: overflow is detected in the gradients."""
         return pre_cond, compute_input
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Any:
-        """Whether any gradient is infinite or no number."""
+        """Whether any gradient is infinite or NaN."""
         return has_non_finite(list(compute_output))
 
     def process_loss_scale(self, overflow: Any) -> Any:
-        """Let the cell that changes the scale know."""
+        """Update the scale."""
         if self.loss_scaling_manager is None:
             return overflow
         return self.loss_scaling_manager(self.scale_sense, overflow)

@@ -1,4 +1,4 @@
-"""Losses with a margin."""
+"""Margin, ranking and triplet losses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 @public("nn", "mint.nn")
 class SoftMarginLoss(LossBase):
-    """The logistic loss of scores with labels of 1 and -1."""
+    """Logistic loss of scores with labels 1 and -1."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return soft_margin_loss(logits, labels, self.reduction)
@@ -44,7 +44,7 @@ class SoftMarginLoss(LossBase):
 
 @public("nn")
 class MultiLabelSoftMarginLoss(LossBase):
-    """The logistic loss of scores with several classes each."""
+    """Multi-label logistic loss."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -56,7 +56,7 @@ class MultiLabelSoftMarginLoss(LossBase):
 
 @public("nn")
 class MultiMarginLoss(LossBase):
-    """How far the score of the class is from being above all others by a margin."""
+    """Multi-class margin (hinge) loss."""
 
     def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
         super().__init__(reduction)
@@ -69,7 +69,7 @@ class MultiMarginLoss(LossBase):
 
 @public("nn")
 class MultilabelMarginLoss(LossBase):
-    """The same for several classes of each row."""
+    """Multi-label margin (hinge) loss."""
 
     def construct(self, x: Any, target: Any) -> Any:
         return multilabel_margin_loss(x, target, self.reduction)
@@ -77,7 +77,7 @@ class MultilabelMarginLoss(LossBase):
 
 @public("nn")
 class CosineEmbeddingLoss(LossBase):
-    """How far two vectors are from being alike (1), or unlike by a margin (-1)."""
+    """Cosine embedding loss for similar (1) and dissimilar (-1) pairs."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -89,7 +89,7 @@ class CosineEmbeddingLoss(LossBase):
 
 @public("nn")
 class MarginRankingLoss(LossBase):
-    """How far one score is from being above another by a margin."""
+    """Margin ranking loss."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -101,7 +101,7 @@ class MarginRankingLoss(LossBase):
 
 @public("nn")
 class HingeEmbeddingLoss(LossBase):
-    """Distances of what belongs together (1); what is missing to a margin of what does not (-1)."""
+    """Hinge embedding loss for similar (1) and dissimilar (-1) pairs."""
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -113,7 +113,7 @@ class HingeEmbeddingLoss(LossBase):
 
 @public("nn")
 class TripletMarginLoss(LossBase):
-    """How much nearer than by a margin a vector must be to one than to another."""
+    """Triplet margin loss."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class TripletMarginLoss(LossBase):
 
 @public("nn")
 class TripletMarginWithDistanceLoss(LossBase):
-    """The same with any distance; without one, that of Euclid."""
+    """Triplet margin loss with a custom distance; Euclidean by default."""
 
     def __init__(
         self,
@@ -143,16 +143,16 @@ class TripletMarginWithDistanceLoss(LossBase):
         margin: float = 1.0,
     ) -> None:
         super().__init__(reduction)
-        self.distance_function = _euclid if distance_function is None else distance_function
+        self.distance_function = _euclidean_distance if distance_function is None else distance_function
         self.swap, self.margin = swap, margin
 
     def construct(self, x: Any, positive: Any, negative: Any) -> Any:
         distance = self.distance_function
-        other = distance(positive, negative) if self.swap else None
+        swapped_distance = distance(positive, negative) if self.swap else None
         return triplet_margin_with_distance(
-            distance(x, positive), distance(x, negative), other, self.margin, self.reduction
+            distance(x, positive), distance(x, negative), swapped_distance, self.margin, self.reduction
         )
 
 
-def _euclid(x: Any, y: Any) -> Any:
+def _euclidean_distance(x: Any, y: Any) -> Any:
     return norm(x - y, dim=-1)

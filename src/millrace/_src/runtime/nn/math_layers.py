@@ -1,4 +1,4 @@
-"""Layers of mathematics."""
+"""Mathematical layers: matrix product, inverse, determinant, moments, gamma functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millrace._src.runtime.ops.math import special, statistics
 from millrace._src.runtime.ops.math.reduction import logsumexp
 
 from .activation import ParameterlessCell
-from .argument_types import check_kind, check_number
+from .argument_types import check_argument_type, check_number
 from .cell import Cell
 
 __all__ = [
@@ -34,12 +34,12 @@ __all__ = [
 
 @public("nn")
 class ReduceLogSumExp(Cell):
-    """The logarithm of the sum of exponentials along axes."""
+    """Log-sum-exp along axes."""
 
     def __init__(self, axis: Any, keep_dims: bool = False) -> None:
         super().__init__()
-        self.axis = check_kind(axis, "axis", "ReduceLogSumExp", int, list, tuple)
-        self.keep_dims = check_kind(keep_dims, "keep_dims", "ReduceLogSumExp", bool)
+        self.axis = check_argument_type(axis, "axis", "ReduceLogSumExp", int, list, tuple)
+        self.keep_dims = check_argument_type(keep_dims, "keep_dims", "ReduceLogSumExp", bool)
 
     def construct(self, x: Any) -> Any:
         return logsumexp(x, self.axis, self.keep_dims)
@@ -47,7 +47,7 @@ class ReduceLogSumExp(Cell):
 
 @public("nn")
 class Range(Cell):
-    """Numbers from `start` to before `limit`, `delta` apart; called without arguments.
+    """Arithmetic sequence from `start` to `limit` (excluded) with step `delta`; called without arguments.
 
     >>> Range(1, 8, 3)().tolist()
     [1, 4, 7]
@@ -69,7 +69,7 @@ class Range(Cell):
 
 @public("nn")
 class LGamma(ParameterlessCell):
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
 
     def construct(self, x: Any) -> Any:
         return special.lgamma_strict(x)
@@ -77,7 +77,7 @@ class LGamma(ParameterlessCell):
 
 @public("nn")
 class DiGamma(ParameterlessCell):
-    """The derivative of the logarithm of the gamma function."""
+    """Digamma function: the derivative of the log-gamma function."""
 
     def construct(self, x: Any) -> Any:
         return special.digamma_strict(x)
@@ -85,7 +85,7 @@ class DiGamma(ParameterlessCell):
 
 @public("nn")
 class IGamma(ParameterlessCell):
-    """The lower incomplete gamma function, as a part of the whole."""
+    """Regularized lower incomplete gamma function."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class IGamma(ParameterlessCell):
 
 @public("nn")
 class LBeta(ParameterlessCell):
-    """The logarithm of the beta function."""
+    """Logarithm of the beta function."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,12 +109,12 @@ class LBeta(ParameterlessCell):
 
 @public("nn")
 class MatMul(Cell):
-    """The product of two matrices, transposed if wanted."""
+    """Matrix product, with optional transposes."""
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()
-        self.transpose_x1 = check_kind(transpose_x1, "transpose_x1", "MatMul", bool)
-        self.transpose_x2 = check_kind(transpose_x2, "transpose_x2", "MatMul", bool)
+        self.transpose_x1 = check_argument_type(transpose_x1, "transpose_x1", "MatMul", bool)
+        self.transpose_x2 = check_argument_type(transpose_x2, "transpose_x2", "MatMul", bool)
 
     def construct(self, x1: Any, x2: Any) -> Any:
         x1 = swapaxes(x1, -2, -1) if self.transpose_x1 else x1
@@ -124,11 +124,11 @@ class MatMul(Cell):
 
 @public("nn")
 class Moments(Cell):
-    """Mean and variance along axes; along all of them where none is named."""
+    """Mean and variance along axes; along all axes by default."""
 
     def __init__(self, axis: Any = None, keep_dims: bool | None = None) -> None:
         super().__init__()
-        self.axis = None if axis is None else check_kind(axis, "axis", "Moments", int, tuple)
+        self.axis = None if axis is None else check_argument_type(axis, "axis", "Moments", int, tuple)
         self.keep_dims = bool(keep_dims)
 
     def construct(self, x: Any) -> Any:
@@ -137,7 +137,7 @@ class Moments(Cell):
 
 @public("nn")
 class MatInverse(ParameterlessCell):
-    """The inverse of matrices."""
+    """Matrix inverse."""
 
     def construct(self, x: Any) -> Any:
         return inverse(x)
@@ -145,7 +145,7 @@ class MatInverse(ParameterlessCell):
 
 @public("nn")
 class MatDet(ParameterlessCell):
-    """The determinant of matrices."""
+    """Matrix determinant."""
 
     def construct(self, x: Any) -> Any:
         return det(x)

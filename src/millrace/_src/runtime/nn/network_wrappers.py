@@ -1,4 +1,4 @@
-"""Cells about a net: with its loss, with its gradients, with a step of training."""
+"""Wrappers of a network: with loss, with gradients, with a training step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 @public("nn")
 class WithLossCell(Cell):
-    """A net and its loss: called with data and label, it gives the loss.
+    """A network with its loss: called with data and label, it returns the loss.
 
     >>> from millrace._src.runtime.nn.linear import Dense
     >>> from millrace._src.runtime.nn.loss import MSELoss
@@ -59,23 +59,23 @@ class WithLossCell(Cell):
     def construct(self, data: Any, label: Any) -> Any:
         return self._loss_fn(self._backbone(data), label)
 
-    # told to whoever trains on another number of columns
+    # part of the error for another number of columns
     construct.what_helps = (  # type: ignore[attr-defined]
-        ": a Model with a loss wants two columns, which dataset.project([...]) chooses; for others write the cell of "
-        "net and loss yourself, and give it to Model without a loss"
+        ": a Model with a loss needs two columns, which dataset.project([...]) selects; for others write the Cell of "
+        "network and loss yourself, and pass it to Model without a loss"
     )
 
     @property
     def backbone_network(self) -> Any:
-        """The net."""
+        """The network."""
         return self._backbone
 
 
 @public("nn")
 class WithEvalCell(Cell):
-    """A net and its loss: called with data and label, it gives the loss, the net's result and the label.
+    """A network with its loss for evaluation: it returns the loss, the network's output and the label.
 
-    With `add_cast_fp32` result and label are float32.
+    With `add_cast_fp32` output and label are cast to float32.
     """
 
     def __init__(self, network: Any, loss_fn: Any, add_cast_fp32: bool = False) -> None:
@@ -96,7 +96,7 @@ class WithEvalCell(Cell):
 
 @public("nn")
 class WithGradCell(Cell):
-    """A net and its loss: called with inputs, it gives the gradients by all weights."""
+    """A network with its loss: called with inputs, it returns the gradients by all weights."""
 
     def __init__(self, network: Any, loss_fn: Any = None, sens: Any = None) -> None:
         super().__init__(auto_prefix=False)
@@ -108,13 +108,13 @@ class WithGradCell(Cell):
         self.network_with_loss.set_train()
 
     def construct(self, *inputs: Any) -> Any:
-        given = inputs if self.sens is None else (*inputs, self.sens)
-        return self.grad(self.network_with_loss, self.weights)(*given)
+        call_inputs = inputs if self.sens is None else (*inputs, self.sens)
+        return self.grad(self.network_with_loss, self.weights)(*call_inputs)
 
 
 @public("nn")
 class ForwardValueAndGrad(Cell):
-    """A net: called with inputs, it gives its result and the gradients by inputs, weights or both."""
+    """A network: called with inputs, it returns its result and the gradients by inputs, weights or both."""
 
     def __init__(
         self,
@@ -144,30 +144,30 @@ class ForwardValueAndGrad(Cell):
     def construct(self, *inputs: Any) -> Any:
         sens = None
         if self.sens_param:
-            inputs, sens = inputs[:-1], _start(inputs[-1])
+            inputs, sens = inputs[:-1], _as_sens(inputs[-1])
         weights: list[Any] = []
         if self.get_by_list:
             weights = [self.weights] if isinstance(self.weights, Parameter) else list(self.weights)
-        places = range(len(inputs)) if self.get_all else range(0 if self.get_by_list else 1)
-        made = differentiate(self.network, list(places), weights, inputs, {}, sens=sens)
-        by_input: Any = tuple(each for each in made.inputs if each is not None)
+        positions = range(len(inputs)) if self.get_all else range(0 if self.get_by_list else 1)
+        result = differentiate(self.network, list(positions), weights, inputs, {}, sens=sens)
+        by_input: Any = tuple(each for each in result.inputs if each is not None)
         if not self.get_by_list:
-            return made.value, by_input if self.get_all else by_input[0]
-        by_weight = tuple(made.weights)
-        return made.value, (by_input, by_weight) if self.get_all else by_weight
+            return result.value, by_input if self.get_all else by_input[0]
+        by_weight = tuple(result.weights)
+        return result.value, (by_input, by_weight) if self.get_all else by_weight
 
 
-def _start(sens: Any) -> Any:
+def _as_sens(sens: Any) -> Any:
     return sens if isinstance(sens, (Tensor, tuple, list)) else Tensor(float(sens))
 
 
 @public("nn")
 class TrainOneStepCell(Cell):
-    """A net that gives a loss, and what changes its weights: each call is a step of training, and gives the loss.
+    """A training step: computes the loss and its gradients, runs the optimizer, and returns the loss.
 
-    The optimizer is called with the gradients of its ``parameters``. `sens` scales the loss before the gradients are
-    taken. A net may give several losses, in a tuple: gradients of all are added, and `sens` may be a tuple with a
-    factor for each. With `return_grad` the gradients come along, by name.
+    The optimizer is called with the gradients of its ``parameters``. `sens` scales the loss before
+    differentiation. A network may return a tuple of losses: their gradients are added, and `sens` may be a
+    tuple with a factor for each. With `return_grad` the gradients are returned too, by name.
 
     >>> from millrace._src.runtime.nn.linear import Dense
     >>> class Descent(Cell):
@@ -196,10 +196,10 @@ class TrainOneStepCell(Cell):
         self.sens = 1.0 if sens is None else sens
         self.sense_flag = sens is not None
         self.return_grad = return_grad
-        # an optimizer that puts gradients together by itself is given those of this process
-        itself = getattr(optimizer, "sums_gradients", False)
-        self.reducer_flag = parallel_context.reduces_gradients() and not itself
-        # the gradients of other processes are added here
+        # an optimizer that reduces gradients itself gets those of this process
+        reduces_itself = getattr(optimizer, "sums_gradients", False)
+        self.reducer_flag = parallel_context.reduces_gradients() and not reduces_itself
+        # all-reduces the gradients over the processes
         self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
         self._alike = not parallel_context.get_auto_parallel_context("parameter_broadcast")
 
@@ -210,7 +210,7 @@ class TrainOneStepCell(Cell):
         return super().__call__(*inputs, **kwargs)
 
     def construct(self, *inputs: Any) -> Any:
-        loss, grads = self._differentiated(inputs, self._sens() if self.sense_flag else None)
+        loss, grads = self._loss_and_gradients(inputs, self._sens() if self.sense_flag else None)
         grads = self.grad_reducer(grads)
         loss = depend(loss, self.optimizer(grads))
         if self.return_grad:
@@ -220,30 +220,32 @@ class TrainOneStepCell(Cell):
     def _sens(self) -> Any:
         return self.sens
 
-    def _differentiated(self, inputs: tuple[Any, ...], sens: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The loss, and gradients of it times `sens`; where there are others, they go out as they come."""
-        arrived = self._begin()
+    def _loss_and_gradients(self, inputs: tuple[Any, ...], sens: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The loss and its gradients times `sens`; with several processes the reduction overlaps with the
+        backward pass.
+        """
+        on_gradient = self._begin()
         if sens is None:
-            made = differentiate(self.network, (), list(self.weights), inputs, {}, on_gradient=arrived)
-            return made.value, tuple(made.weights)
-        made = differentiate(
+            result = differentiate(self.network, (), list(self.weights), inputs, {}, on_gradient=on_gradient)
+            return result.value, tuple(result.weights)
+        result = differentiate(
             _with_scaled_loss(self.network, sens),
             (),
             list(self.weights),
             inputs,
             {},
             has_aux=True,
-            on_gradient=arrived,
+            on_gradient=on_gradient,
         )
-        return made.value[1], tuple(made.weights)
+        return result.value[1], tuple(result.weights)
 
     def _begin(self) -> Any:
-        """What is told of gradients as they come, where they go to other processes."""
+        """The callback for each gradient, if gradients are reduced over processes."""
         return self.grad_reducer.begin() if isinstance(self.grad_reducer, DistributedGradReducer) else None
 
 
 def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., Any]:
-    """A net's loss times a factor, and the loss itself. Several losses are added, each with a factor of its own."""
+    """The scaled loss of a network, and its loss. Several losses are added, each with a separate factor."""
 
     def forward(*inputs: Any) -> Any:
         loss = network(*inputs)
@@ -252,7 +254,7 @@ def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., A
         factors = list(sens) if isinstance(sens, (tuple, list)) else [sens] * len(loss)
         if len(factors) != len(loss):
             raise ArgumentValueError(
-                f"the net gives {len(loss)} results, so 'sens' must be one number or {len(loss)} of them, "
+                f"the network returns {len(loss)} losses, so 'sens' must be one number or {len(loss)} of them, "
                 f"but got {sens}."
             )
         parts = [sum_op(cast(each, float32) * factor) for each, factor in zip(loss, factors, strict=True)]
@@ -266,7 +268,7 @@ def _with_scaled_loss(network: Callable[..., Any], sens: Any) -> Callable[..., A
 
 @public("nn")
 class ParameterUpdate(Cell):
-    """Writes values into a parameter."""
+    """Assigns values to a parameter."""
 
     def __init__(self, param: Any) -> None:
         super().__init__(auto_prefix=False)
@@ -282,7 +284,7 @@ class ParameterUpdate(Cell):
 
 
 class _MicroBatchCell(Cell):
-    """A net run on equal parts of a batch, one after the other; the results are added."""
+    """Runs a network on equal parts of a batch in sequence and adds the results."""
 
     def __init__(self, network: Any, parts: Any, name: str) -> None:
         super().__init__(auto_prefix=False)
@@ -296,10 +298,10 @@ class _MicroBatchCell(Cell):
     def construct(self, *inputs: Any) -> Any:
         total: Any = None
         for number in range(self._count):
-            made = self.network(
+            output = self.network(
                 *(_micro_batch(each, number, self._count, type(self).__name__) for each in inputs)
             )
-            total = made if total is None else total + made
+            total = output if total is None else total + output
         return total
 
 
@@ -308,7 +310,7 @@ def _micro_batch(value: Any, number: int, count: int, owner: str) -> Any:
         return value
     if value.shape[0] % count:
         raise ArgumentValueError(
-            f"For '{owner}', a batch of {value.shape[0]} cannot be cut into {count} equal parts."
+            f"For '{owner}', a batch of {value.shape[0]} cannot be divided into {count} equal parts."
         )
     size = value.shape[0] // count
     return value[number * size : (number + 1) * size]
@@ -316,7 +318,7 @@ def _micro_batch(value: Any, number: int, count: int, owner: str) -> Any:
 
 @public("nn")
 class MicroBatchInterleaved(_MicroBatchCell):
-    """A net run on parts of a batch; the results are added."""
+    """Runs a network on micro-batches and adds the results."""
 
     def __init__(self, network: Any, interleave_num: int = 2) -> None:
         super().__init__(network, interleave_num, "interleave_num")
@@ -325,7 +327,7 @@ class MicroBatchInterleaved(_MicroBatchCell):
 
 @public("nn")
 class GradAccumulationCell(_MicroBatchCell):
-    """A net run on parts of a batch; the results are added."""
+    """Runs a network on micro-batches and adds the results."""
 
     def __init__(self, network: Any, micro_size: int) -> None:
         super().__init__(network, micro_size, "micro_size")
@@ -334,7 +336,7 @@ class GradAccumulationCell(_MicroBatchCell):
 
 @public("nn")
 class PipelineCell(_MicroBatchCell):
-    """A net run on parts of a batch; the results are added. On one device there are no stages."""
+    """Runs a network on micro-batches and adds the results. There are no pipeline stages on one device."""
 
     def __init__(
         self, network: Any, micro_size: int, stage_config: Any = None, segment_config: Any = None
@@ -345,7 +347,7 @@ class PipelineCell(_MicroBatchCell):
 
 @public("nn")
 class VirtualDatasetCellTriple(Cell):
-    """A net with three inputs; on one device the batch is whole."""
+    """A network with three inputs; on one device the batch is not split."""
 
     def __init__(self, backbone: Any) -> None:
         super().__init__(auto_prefix=False)
@@ -357,7 +359,7 @@ class VirtualDatasetCellTriple(Cell):
 
 @public("nn")
 class Jvp(Cell):
-    """A net's result, and how it changes along a direction, which is the last argument."""
+    """The result of a network and its Jacobian-vector product; the direction is the last argument."""
 
     def __init__(self, fn: Any) -> None:
         super().__init__(auto_prefix=False)
@@ -369,13 +371,13 @@ class Jvp(Cell):
 
 @public("nn")
 class Vjp(Cell):
-    """A net's result, and its gradients weighed with the last argument."""
+    """The result of a network and its vector-Jacobian product; the cotangent is the last argument."""
 
     def __init__(self, fn: Any) -> None:
         super().__init__(auto_prefix=False)
         self.fn = fn
 
     def construct(self, *args: Any) -> Any:
-        value, back = vjp(self.fn, *args[:-1])
-        found = back(args[-1])
-        return value, found[0] if len(found) == 1 else found
+        value, vjp_function = vjp(self.fn, *args[:-1])
+        gradients = vjp_function(args[-1])
+        return value, gradients[0] if len(gradients) == 1 else gradients

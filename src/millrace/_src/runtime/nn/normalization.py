@@ -1,4 +1,4 @@
-"""Normalisation: by batch, layer, group and instance."""
+"""Normalization layers: batch, layer, group, instance and local response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap
 
-from .argument_types import check_bool, check_choice, check_kind, check_number, check_positive_int
+from .argument_types import check_argument_type, check_bool, check_choice, check_number, check_positive_int
 from .cell import Cell
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _channels(value: Any, owner: str) -> int:
-    check_kind(value, "num_features", owner, int)
+    check_argument_type(value, "num_features", owner, int)
     if value < 1:
         raise ArgumentValueError(f"For '{owner}', the 'num_features' must be at least 1, but got {value}.")
     return int(value)
@@ -60,7 +60,7 @@ def _epsilon(value: Any, owner: str) -> float:
 
 
 class _BatchNorm(Cell):
-    """What the layers that normalise by batch share. Statistics are written in place, also in a recorded graph."""
+    """Base class of batch normalization. Statistics are written in place, also in a captured graph."""
 
     ndims: tuple[int, ...] = ()
     keep_parameter_dtype = True
@@ -123,16 +123,16 @@ class _BatchNorm(Cell):
 
 @public("nn")
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
+    """Batch normalization of (N, C) or (N, C, L)."""
 
     ndims = (2, 3)
 
 
 @public("nn")
 class BatchNorm2d(_BatchNorm):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
+    """Batch normalization of (N, C, H, W).
 
-    In training the batch's own statistics are used, and they go into the moving ones with 1 - `momentum`.
+    Training uses the statistics of the batch and updates the moving statistics with weight 1 - `momentum`.
 
     >>> [p.name for p in BatchNorm2d(3).trainable_params()]
     ['gamma', 'beta']
@@ -143,10 +143,10 @@ class BatchNorm2d(_BatchNorm):
 
 @public("nn")
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm2d over the batches of all processes; with one process, over its own.
+    """BatchNorm2d over the batches of all processes; with one process, over its batch.
 
-    `process_groups` are lists of ranks, each of which normalises for itself: ``[[0, 1], [2, 3]]``. All processes make
-    the layer, since they make the groups together.
+    `process_groups` are lists of ranks with separate statistics: ``[[0, 1], [2, 3]]``. All processes must
+    create the layer, since they create the groups together.
 
     >>> from millrace import ops
     >>> SyncBatchNorm(3)(ops.ones((2, 3, 4, 4))).shape
@@ -196,37 +196,39 @@ class SyncBatchNorm(_BatchNorm):
 
 
 def _group_of(process_groups: Any) -> str:
-    """The group of this process among lists of ranks; the groups are made where they are not there yet."""
+    """The group of this process among lists of ranks; missing groups are created."""
     rows = process_groups
-    if not isinstance(rows, (list, tuple)) or not all(isinstance(each, (list, tuple)) for each in rows):
+    if not isinstance(rows, (list, tuple)) or not all(
+        isinstance(ranks_of_group, (list, tuple)) for ranks_of_group in rows
+    ):
         raise ArgumentTypeError(
             f"For 'SyncBatchNorm', 'process_groups' must be a list of lists of ranks, but got {rows!r}."
         )
-    ranks = [rank for each in rows for rank in each]
+    ranks = [rank for ranks_of_group in rows for rank in ranks_of_group]
     if len(set(ranks)) != len(ranks):
         raise ArgumentValueError(
             f"For 'SyncBatchNorm', a rank may be in one of 'process_groups' only, but got {rows!r}."
         )
     world = groups.get_group(WORLD_GROUP, "SyncBatchNorm")
-    mine = ""
-    for each in rows:
-        name = "sync_bn_" + "_".join(map(str, each))
+    group_name = ""
+    for ranks_of_group in rows:
+        name = "sync_bn_" + "_".join(map(str, ranks_of_group))
         if name not in groups.group_names():
-            create_group(name, list(each))
-        if world.rank in each:
-            mine = name
-    if not mine:
+            create_group(name, list(ranks_of_group))
+        if world.rank in ranks_of_group:
+            group_name = name
+    if not group_name:
         raise ArgumentValueError(
             f"For 'SyncBatchNorm', rank {world.rank} is in none of 'process_groups' {rows!r}."
         )
-    return mine
+    return group_name
 
 
 @public("nn")
 class BatchNorm3d(Cell):
-    """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
+    """Batch normalization of (N, C, D, H, W).
 
-    The parameters are those of its child ``bn2d``, as in MindSpore.
+    The parameters belong to its child ``bn2d``, as in MindSpore.
     """
 
     def __init__(
@@ -259,7 +261,7 @@ class BatchNorm3d(Cell):
 
 
 class _InstanceNorm(Cell):
-    """What the layers that normalise by instance share."""
+    """Base class of instance normalization."""
 
     count = 0
 
@@ -295,28 +297,28 @@ class _InstanceNorm(Cell):
 
 @public("nn")
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each sample of (N, C, L) with mean 0 and variance 1, scaled and shifted."""
+    """Instance normalization of (N, C, L)."""
 
     count = 1
 
 
 @public("nn")
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each sample of (N, C, H, W) with mean 0 and variance 1, scaled and shifted."""
+    """Instance normalization of (N, C, H, W)."""
 
     count = 2
 
 
 @public("nn")
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each sample of (N, C, D, H, W) with mean 0 and variance 1, scaled and shifted."""
+    """Instance normalization of (N, C, D, H, W)."""
 
     count = 3
 
 
 @public("nn")
 class LayerNorm(Cell):
-    """The last axes with mean 0 and variance 1, scaled and shifted.
+    """Layer normalization of the last axes.
 
     >>> [p.name for p in LayerNorm([4]).get_parameters()]
     ['gamma', 'beta']
@@ -343,8 +345,8 @@ class LayerNorm(Cell):
                 "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                 f"but got normalized_shape = {normalized_shape}"
             )
-        check_kind(begin_norm_axis, "begin_norm_axis", "LayerNorm", int)
-        check_kind(begin_params_axis, "begin_params_axis", "LayerNorm", int)
+        check_argument_type(begin_norm_axis, "begin_norm_axis", "LayerNorm", int)
+        check_argument_type(begin_params_axis, "begin_params_axis", "LayerNorm", int)
         self.normalized_shape, self.epsilon = normalized_shape, epsilon
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         shape = tuple(normalized_shape)
@@ -366,7 +368,7 @@ class LayerNorm(Cell):
 
 @public("nn")
 class GroupNorm(Cell):
-    """Groups of channels with mean 0 and variance 1, scaled and shifted.
+    """Group normalization of channels.
 
     >>> GroupNorm(2, 6)
     GroupNorm(num_groups=2, num_channels=6)
@@ -405,7 +407,7 @@ class GroupNorm(Cell):
 
 @public("nn")
 class LRN(Cell):
-    """Each element of (N, C, H, W) divided by a sum over its neighbours among the channels."""
+    """Local response normalization over neighboring channels of (N, C, H, W)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Padding and up-sampling layers."""
+"""Padding layers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _ConstantPadNd(Cell):
-    """A margin of one value around the last axes; negative widths cut."""
+    """Constant padding of the last axes; negative widths crop."""
 
     count = 1
 
@@ -40,13 +40,13 @@ class _ConstantPadNd(Cell):
             raise ArgumentTypeError(
                 f"For '{owner}', the type of parameter 'value' must be in [int, float], but got {type(value)}"
             )
-        found = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
-        if len(found) % 2 or len(found) > 2 * self.count:
+        widths = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
+        if len(widths) % 2 or len(widths) > 2 * self.count:
             raise ArgumentValueError(
                 f"For '{owner}', the length of parameter 'padding' with tuple type must be even and no more than "
-                f"{2 * self.count}, but got {len(found)}"
+                f"{2 * self.count}, but got {len(widths)}"
             )
-        self.padding, self.value = found, value
+        self.padding, self.value = widths, value
 
     def construct(self, x: Any) -> Any:
         return pad(x, self.padding, "constant", self.value)
@@ -54,26 +54,26 @@ class _ConstantPadNd(Cell):
 
 @public("nn", "mint.nn")
 class ConstantPad1d(_ConstantPadNd):
-    """A margin of one value around the last axis."""
+    """Constant padding of the last axis."""
 
 
 @public("nn", "mint.nn")
 class ConstantPad2d(_ConstantPadNd):
-    """A margin of one value around the last two axes."""
+    """Constant padding of the last two axes."""
 
     count = 2
 
 
 @public("nn", "mint.nn")
 class ConstantPad3d(_ConstantPadNd):
-    """A margin of one value around the last three axes."""
+    """Constant padding of the last three axes."""
 
     count = 3
 
 
 @public("nn", "mint.nn")
 class ZeroPad2d(_ConstantPadNd):
-    """A margin of zeros around the last two axes."""
+    """Zero padding of the last two axes."""
 
     count = 2
 
@@ -82,7 +82,7 @@ class ZeroPad2d(_ConstantPadNd):
 
 
 class _EdgePadNd(Cell):
-    """A margin made of the tensor's own elements."""
+    """Padding with elements of the tensor."""
 
     count, mode = 1, "reflect"
 
@@ -93,21 +93,21 @@ class _EdgePadNd(Cell):
             raise ArgumentTypeError(
                 f"For '{owner}' the input 'padding' must be an integer or tuple, but got {type(padding).__name__}"
             )
-        found = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
-        if len(found) % 2:
+        widths = (padding,) * (2 * self.count) if isinstance(padding, int) else padding
+        if len(widths) % 2:
             raise ArgumentValueError(
                 f"For '{owner}' the length of input 'padding' must be divisible by 2, but got padding of length "
-                f"{len(found)}. "
+                f"{len(widths)}. "
             )
-        if any(isinstance(width, bool) or not isinstance(width, int) for width in found):
+        if any(isinstance(width, bool) or not isinstance(width, int) for width in widths):
             raise ArgumentTypeError(
-                f"For '{owner}' every element in 'padding' must be an int, but got {found}."
+                f"For '{owner}' every element in 'padding' must be an int, but got {widths}."
             )
-        if self.mode == "reflect" and min(found) < 0:
+        if self.mode == "reflect" and min(widths) < 0:
             raise ArgumentValueError(
-                f"For '{owner}' every element in 'padding' must be >= 0. but got {found}."
+                f"For '{owner}' every element in 'padding' must be >= 0. but got {widths}."
             )
-        self.padding = found
+        self.padding = widths
 
     def construct(self, x: Any) -> Any:
         return pad(x, self.padding, self.mode)
@@ -115,39 +115,39 @@ class _EdgePadNd(Cell):
 
 @public("nn", "mint.nn")
 class ReflectionPad1d(_EdgePadNd):
-    """A margin around the last axis that mirrors the elements next to the edge."""
+    """Reflection padding of the last axis."""
 
 
 @public("nn", "mint.nn")
 class ReflectionPad2d(_EdgePadNd):
-    """A margin around the last two axes that mirrors the elements next to the edge."""
+    """Reflection padding of the last two axes."""
 
     count = 2
 
 
 @public("nn", "mint.nn")
 class ReflectionPad3d(_EdgePadNd):
-    """A margin around the last three axes that mirrors the elements next to the edge."""
+    """Reflection padding of the last three axes."""
 
     count = 3
 
 
 @public("nn", "mint.nn")
 class ReplicationPad1d(_EdgePadNd):
-    """A margin around the last axis that repeats the edge."""
+    """Replication padding of the last axis."""
 
     mode = "replicate"
 
 
 @public("nn", "mint.nn")
 class ReplicationPad2d(_EdgePadNd):
-    """A margin around the last two axes that repeats the edge."""
+    """Replication padding of the last two axes."""
 
     count, mode = 2, "replicate"
 
 
 @public("nn", "mint.nn")
 class ReplicationPad3d(_EdgePadNd):
-    """A margin around the last three axes that repeats the edge."""
+    """Replication padding of the last three axes."""
 
     count, mode = 3, "replicate"

@@ -1,4 +1,4 @@
-"""Pooling by windows: maximum and mean."""
+"""Max, average, Lp and fractional pooling layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.runtime.ops.nn.avg_pooling import (
 )
 from millrace._src.runtime.ops.nn.fractional_pooling import fractional_max_pool2d, fractional_max_pool3d
 
-from .argument_types import check_bool, check_choice, check_kind
+from .argument_types import check_argument_type, check_bool, check_choice
 from .cell import Cell
 
 __all__ = [
@@ -30,34 +30,34 @@ __all__ = [
 ]
 
 
-def _sizes(value: Any, count: int, name: str, owner: str, least: int = 1) -> tuple[int, ...]:
-    """A number per axis, in the words of MindSpore's pools."""
-    check_kind(value, name, owner, int, tuple)
-    found = value if isinstance(value, tuple) else (value,) * count
-    found = found * count if len(found) == 1 else found
-    if any(isinstance(each, bool) or not isinstance(each, int) for each in found):
+def _check_sizes(value: Any, count: int, name: str, owner: str, least: int = 1) -> tuple[int, ...]:
+    """One int per axis, with MindSpore's error texts of pooling layers."""
+    check_argument_type(value, name, owner, int, tuple)
+    sizes = value if isinstance(value, tuple) else (value,) * count
+    sizes = sizes * count if len(sizes) == 1 else sizes
+    if any(isinstance(size, bool) or not isinstance(size, int) for size in sizes):
         raise ArgumentTypeError(f"For '{owner}', the '{name}' must hold ints, but got {value!r}.")
-    if len(found) != count or min(found) < least:
+    if len(sizes) != count or min(sizes) < least:
         raise ArgumentValueError(
             f"For '{owner}', the '{name}' must be an positive int number or a tuple of {count}, but got {value}"
         )
-    return found
+    return sizes
 
 
 class _PoolNd(Cell):
-    """What the pools share: kernel, stride and padding."""
+    """Base class of pooling layers: kernel size, stride and padding."""
 
     count = 2
 
-    def _keep(
+    def _set_window(
         self, kernel_size: Any, stride: Any, pad_mode: Any, padding: Any, data_format: str = "NCHW"
     ) -> None:
         owner, count = type(self).__name__, self.count
         kernel, steps = (
-            _sizes(kernel_size, count, "kernel_size", owner),
-            _sizes(stride, count, "stride", owner),
+            _check_sizes(kernel_size, count, "kernel_size", owner),
+            _check_sizes(stride, count, "stride", owner),
         )
-        around = _sizes(padding, count, "padding", owner, 0)
+        around = _check_sizes(padding, count, "padding", owner, 0)
         if not isinstance(pad_mode, str):
             raise ArgumentTypeError(f"For '{owner}', the 'pad_mode' must be str, but got {pad_mode!r}.")
         self.pad_mode = check_choice(pad_mode.upper(), "pad_mode", owner, ["VALID", "SAME", "PAD"])
@@ -65,11 +65,11 @@ class _PoolNd(Cell):
         if self.mode != "pad" and any(around):
             raise ArgumentValueError(
                 f"For {owner}, the parameter 'padding' can not be set to non-default value when pad_mode is not 'pad', "
-                f"but got pad_mode:{pad_mode} and padding {padding}; give pad_mode='pad'."
+                f"but got pad_mode:{pad_mode} and padding {padding}. Pass pad_mode='pad'."
             )
         self.data_format = check_choice(data_format, "format", owner, ["NCHW", "NHWC"])
         self.kernel_size, self.stride = kernel_size, stride
-        # over one axis the second of two is meant
+        # 1-D pooling uses the second of two axes
         self.window = (1, *kernel) if count == 1 else kernel
         self.steps = (1, *steps) if count == 1 else steps
         self.pads = tuple((p, p) for p in ((0, *around) if count == 1 else around))
@@ -79,9 +79,9 @@ class _PoolNd(Cell):
 
 
 class _MaxPoolNd(_PoolNd):
-    """The pools that take the maximum."""
+    """Base class of max pooling."""
 
-    def _keep_most(
+    def _set_max_options(
         self,
         kernel_size: Any,
         stride: Any,
@@ -93,8 +93,8 @@ class _MaxPoolNd(_PoolNd):
         data_format: str = "NCHW",
     ) -> None:
         owner, count = type(self).__name__, self.count
-        self._keep(kernel_size, stride, pad_mode, padding, data_format)
-        dilated = _sizes(dilation, count, "dilation", owner)
+        self._set_window(kernel_size, stride, pad_mode, padding, data_format)
+        dilated = _check_sizes(dilation, count, "dilation", owner)
         self.dilation = (1, *dilated) if count == 1 else dilated
         self.return_indices = check_bool(return_indices, "return_indices", owner)
         self.ceil_mode = check_bool(ceil_mode, "ceil_mode", owner)
@@ -104,7 +104,7 @@ class _MaxPoolNd(_PoolNd):
                 f"non-default value when pad_mode is not 'pad', but got pad_mode:{pad_mode}."
             )
         if count == 1:
-            # as MindSpore prints them
+            # as in MindSpore's repr
             self.kernel_size = (1, *self.window) if self.mode == "pad" else self.window
             self.stride = (1, *self.steps) if self.mode == "pad" else self.steps
 
@@ -128,7 +128,7 @@ class _MaxPoolNd(_PoolNd):
 
 @public("nn")
 class MaxPool1d(_MaxPoolNd):
-    """The maximum in each window of (N, C, L) or (C, L)."""
+    """Max pooling over (N, C, L) or (C, L)."""
 
     count = 1
 
@@ -143,12 +143,12 @@ class MaxPool1d(_MaxPoolNd):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()
-        self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+        self._set_max_options(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
 
 
 @public("nn")
 class MaxPool2d(_MaxPoolNd):
-    """The maximum in each window of (N, C, H, W) or (C, H, W); padding never wins.
+    """Max pooling over (N, C, H, W) or (C, H, W); padding is never a maximum.
 
     >>> MaxPool2d(3, 2, pad_mode="same")
     MaxPool2d(kernel_size=3, stride=2, pad_mode=SAME)
@@ -168,14 +168,14 @@ class MaxPool2d(_MaxPoolNd):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__()
-        self._keep_most(
+        self._set_max_options(
             kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode, data_format
         )
 
 
 @public("nn")
 class MaxPool3d(_MaxPoolNd):
-    """The maximum in each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Max pooling over (N, C, D, H, W) or (C, D, H, W)."""
 
     count = 3
 
@@ -190,14 +190,13 @@ class MaxPool3d(_MaxPoolNd):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()
-        self._keep_most(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
+        self._set_max_options(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
 
 
 class _AvgPoolNd(_PoolNd):
-    """The pools that take the mean. Padding counts with "pad" unless told otherwise; with "same"
-    it does over three axes only."""
+    """Base class of average pooling. Padding counts with "pad" by default; with "same" only over three axes."""
 
-    def _keep_mean(
+    def _set_mean_options(
         self,
         kernel_size: Any,
         stride: Any,
@@ -209,7 +208,7 @@ class _AvgPoolNd(_PoolNd):
         data_format: str = "NCHW",
     ) -> None:
         owner = type(self).__name__
-        self._keep(kernel_size, stride, pad_mode, padding, data_format)
+        self._set_window(kernel_size, stride, pad_mode, padding, data_format)
         self.ceil_mode = check_bool(ceil_mode, "ceil_mode", owner)
         self.count_include_pad = check_bool(count_include_pad, "count_include_pad", owner)
         if divisor_override is not None and divisor_override <= 0:
@@ -230,7 +229,7 @@ class _AvgPoolNd(_PoolNd):
 
 @public("nn")
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of (N, C, L) or (C, L)."""
+    """Average pooling over (N, C, L) or (C, L)."""
 
     count = 1
 
@@ -244,12 +243,12 @@ class AvgPool1d(_AvgPoolNd):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self._keep_mean(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
+        self._set_mean_options(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
 
 @public("nn")
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W) or (C, H, W).
+    """Average pooling over (N, C, H, W) or (C, H, W).
 
     >>> from millrace import Tensor
     >>> AvgPool2d(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
@@ -270,7 +269,7 @@ class AvgPool2d(_AvgPoolNd):
         data_format: str = "NCHW",
     ) -> None:
         super().__init__()
-        self._keep_mean(
+        self._set_mean_options(
             kernel_size,
             stride,
             pad_mode,
@@ -284,7 +283,7 @@ class AvgPool2d(_AvgPoolNd):
 
 @public("nn")
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Average pooling over (N, C, D, H, W) or (C, D, H, W)."""
 
     count = 3
 
@@ -299,14 +298,14 @@ class AvgPool3d(_AvgPoolNd):
         divisor_override: int | None = None,
     ) -> None:
         super().__init__()
-        self._keep_mean(
+        self._set_mean_options(
             kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override
         )
 
 
 @public("nn")
 class LPPool1d(Cell):
-    """The norm of each window of (N, C, L)."""
+    """Lp pooling: the norm of each window of (N, C, L)."""
 
     def __init__(
         self, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
@@ -320,7 +319,7 @@ class LPPool1d(Cell):
 
 @public("nn")
 class LPPool2d(Cell):
-    """The norm of each window of (N, C, H, W)."""
+    """Lp pooling: the norm of each window of (N, C, H, W)."""
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -333,7 +332,7 @@ class LPPool2d(Cell):
 
 
 class _FractionalMaxPoolNd(Cell):
-    """What the pools with windows at random places share."""
+    """Base class of fractional max pooling layers."""
 
     def __init__(
         self,
@@ -344,14 +343,14 @@ class _FractionalMaxPoolNd(Cell):
         _random_samples: Any = None,
     ) -> None:
         super().__init__()
-        # MindSpore lets the size win where both are given
+        # as in MindSpore, the size takes precedence over the ratio
         ratio = None if output_size is not None else output_ratio
         self.arguments = (kernel_size, output_size, ratio, return_indices, _random_samples)
 
 
 @public("nn")
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Maxima of windows over two axes whose places are drawn."""
+    """Fractional max pooling over two axes: windows at random positions."""
 
     def construct(self, input: Any) -> Any:
         return fractional_max_pool2d(input, *self.arguments)
@@ -359,7 +358,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 @public("nn")
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Maxima of windows over three axes whose places are drawn."""
+    """Fractional max pooling over three axes: windows at random positions."""
 
     def construct(self, input: Any) -> Any:
         return fractional_max_pool3d(input, *self.arguments)

@@ -1,4 +1,4 @@
-"""Recurrent layers and their cells."""
+"""Recurrent layers and cells: RNN, LSTM, GRU."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _check_nonlinearity(value: Any, owner: str) -> str:
 
 
 class _RNNBase(Cell):
-    """What the three have in common: weights for each layer and direction."""
+    """Base class of the recurrent layers: weights for each layer and direction."""
 
     gates = 1
 
@@ -74,22 +74,22 @@ class _RNNBase(Cell):
             )
         self.dropout = float(dropout)
         rows = self.gates * hidden_size
-        ways = ("", "_reverse") if bidirectional else ("",)
+        directions = ("", "_reverse") if bidirectional else ("",)
         self._names: list[str] = []
-        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if has_bias else 2]
+        prefixes = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")[: 4 if has_bias else 2]
         for layer in range(num_layers):
-            for way in ways:
-                self._names += [f"{kind}_l{layer}{way}" for kind in kinds]
-        # MindSpore lists them kind by kind
+            for direction in directions:
+                self._names += [f"{prefix}_l{layer}{direction}" for prefix in prefixes]
+        # MindSpore's order: by type of weight
         for name in sorted(
-            self._names, key=lambda name: next(i for i, k in enumerate(kinds) if name.startswith(k))
+            self._names, key=lambda name: next(i for i, k in enumerate(prefixes) if name.startswith(k))
         ):
-            wide = input_size if "_l0" in name else hidden_size * len(ways)
+            wide = input_size if "_l0" in name else hidden_size * len(directions)
             shape = {"weight_ih": (rows, wide), "weight_hh": (rows, hidden_size)}.get(name[:9], (rows,))
             self.insert_param_to_cell(name, _parameter(shape, hidden_size, dtype, name))
 
     def _weights(self) -> list[Any]:
-        """In PyTorch's order: layer by layer."""
+        """The weights in PyTorch's order: layer by layer."""
         return [self._params[name] for name in self._names]
 
     def _zeros(self, x: Any) -> Any:
@@ -110,7 +110,7 @@ class _RNNBase(Cell):
 
 @public("nn")
 class LSTM(_RNNBase):
-    """Layers of long short-term memory: the outputs, and the last hidden and cell states.
+    """Long short-term memory layers: the outputs, and the last hidden and cell states.
 
     >>> from millrace import Tensor
     >>> output, (h, c) = LSTM(3, 4)(Tensor([[[1.0, 2.0, 3.0]]]))
@@ -128,7 +128,7 @@ class LSTM(_RNNBase):
 
 @public("nn")
 class GRU(_RNNBase):
-    """Gated recurrent layers: the outputs, and the last state."""
+    """Gated recurrent unit layers: the outputs, and the last state."""
 
     gates = 3
 
@@ -139,14 +139,14 @@ class GRU(_RNNBase):
 
 @public("nn")
 class RNN(_RNNBase):
-    """Simple recurrent layers: the outputs, and the last state."""
+    """Elman recurrent layers: the outputs, and the last state."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # in MindSpore the fourth argument is the function
-        given = list(args)
-        nonlinearity = given.pop(3) if len(given) > 3 else kwargs.pop("nonlinearity", "tanh")
+        # as in MindSpore, the fourth argument is the nonlinearity
+        positional = list(args)
+        nonlinearity = positional.pop(3) if len(positional) > 3 else kwargs.pop("nonlinearity", "tanh")
         _check_nonlinearity(nonlinearity, "RNN")
-        super().__init__(*given, **kwargs)
+        super().__init__(*positional, **kwargs)
         self.nonlinearity = nonlinearity
 
     def construct(self, x: Any, hx: Any = None, seq_length: Any = None) -> Any:
@@ -155,7 +155,7 @@ class RNN(_RNNBase):
 
 
 class _RNNCellBase(Cell):
-    """What the three cells have in common."""
+    """Base class of the recurrent cells."""
 
     gates = 1
 
@@ -201,7 +201,7 @@ class GRUCell(_RNNCellBase):
 
 @public("nn")
 class RNNCell(_RNNCellBase):
-    """One step of a simple recurrent layer."""
+    """One step of an Elman recurrent layer."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A loss that compares the right class with a few that are drawn."""
+"""Sampled softmax loss."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ __all__ = ["SampledSoftmaxLoss"]
 
 @public("nn")
 class SampledSoftmaxLoss(LossBase):
-    """Softmax cross entropy over the true classes and `num_sampled` others that are drawn, all alike likely.
+    """Softmax cross entropy over the true classes and `num_sampled` uniformly sampled classes.
 
-    Called with the weights and biases of all classes, labels, and the inputs of the last layer. `reduction` holds
-    (MindSpore leaves the losses of samples as they are); `remove_accidental_hits` keeps true classes out of the draw.
+    Called with the weights and biases of all classes, labels, and the inputs of the last layer. `reduction`
+    is applied (MindSpore returns one loss per sample); `remove_accidental_hits` excludes true classes from
+    the samples.
 
     >>> loss = SampledSoftmaxLoss(num_sampled=4, num_classes=7, seed=1)
     >>> loss(Tensor([[0.1, 0.2]] * 7), Tensor([0.0] * 7), Tensor([0, 3]), Tensor([[1.0, 2.0]] * 2)).shape
@@ -83,23 +84,23 @@ class SampledSoftmaxLoss(LossBase):
                 f"got '{labels.dtype}'."
             )
         labels = labels.reshape((-1, self.num_true))
-        sampled, true_count, sampled_count = self.sampled_values or self._draw(labels)
-        right = (logits.expand_dims(1) * gather(weights, labels, 0)).sum(-1) + gather(biases, labels, 0)
-        other = matmul(logits, gather(weights, sampled, 0).T) + gather(biases, sampled, 0)
-        scores = cat((right - log(true_count), other - log(sampled_count)), 1)
-        chances = log(softmax(scores, 1) + 1e-20)
-        return self.get_loss(-chances[:, : self.num_true].sum(1) / self.num_true)
+        sampled, true_count, sampled_count = self.sampled_values or self._sample_classes(labels)
+        true_scores = (logits.expand_dims(1) * gather(weights, labels, 0)).sum(-1) + gather(biases, labels, 0)
+        sampled_scores = matmul(logits, gather(weights, sampled, 0).T) + gather(biases, sampled, 0)
+        scores = cat((true_scores - log(true_count), sampled_scores - log(sampled_count)), 1)
+        log_probabilities = log(softmax(scores, 1) + 1e-20)
+        return self.get_loss(-log_probabilities[:, : self.num_true].sum(1) / self.num_true)
 
-    def _draw(self, labels: Any) -> tuple[Any, Any, Any]:
-        """Classes that are drawn, each once, and how often the true ones and these are expected among so many."""
+    def _sample_classes(self, labels: Any) -> tuple[Any, Any, Any]:
+        """Classes sampled without replacement, and the expected counts of the true and the sampled classes."""
         order = uniform((self.num_classes,), Tensor(0.0), Tensor(1.0), self.seed)
         if self.remove_accidental_hits:
             order = order.index_fill(0, labels.reshape((-1,)), -1.0)
-        drawn = topk(order, self.num_sampled)[1]
-        # as many tries as a draw with repetition would need
+        sampled = topk(order, self.num_sampled)[1]
+        # the expected number of trials of sampling with replacement
         count = (
             1 - math.exp(self.num_sampled * math.log1p(-1 / self.num_classes))
             if self.num_classes > 1
             else 1.0
         )
-        return drawn, Tensor(count), Tensor(count)
+        return sampled, Tensor(count), Tensor(count)

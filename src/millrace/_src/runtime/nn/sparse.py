@@ -15,9 +15,9 @@ __all__ = ["SparseTensorDenseMatmul", "SparseToDense"]
 
 @public("nn")
 class SparseToDense(Cell):
-    """A sparse tensor with its zeros.
+    """Convert a sparse tensor to a dense one.
 
-    >>> from millrace import COOTensor
+    >>> from millrace import COOTensor, Tensor
     >>> SparseToDense()(COOTensor(Tensor([[0, 1]]), Tensor([3.0]), (1, 2))).tolist()
     [[0.0, 3.0]]
     """
@@ -27,14 +27,16 @@ class SparseToDense(Cell):
 
     def construct(self, coo_tensor: COOTensor) -> Any:
         if not isinstance(coo_tensor, COOTensor):
-            raise ArgumentTypeError(f"For 'SparseToDense', a COOTensor is wanted, but got {coo_tensor!r}.")
+            raise ArgumentTypeError(f"For 'SparseToDense', expected a COOTensor, but got {coo_tensor!r}.")
         return coo_tensor.to_dense()
 
 
 @public("nn")
 class SparseTensorDenseMatmul(Cell):
-    """A sparse matrix, given by its places, values and shape, times a dense one; either may be transposed.
+    """Product of a sparse matrix, given by indices, values and shape, and a dense matrix; either may be
+    transposed.
 
+    >>> from millrace import Tensor
     >>> product = SparseTensorDenseMatmul()
     >>> product(Tensor([[0, 1]]), Tensor([2.0]), (1, 2), Tensor([[5.0], [7.0]])).tolist()
     [[14.0]]

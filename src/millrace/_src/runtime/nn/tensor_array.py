@@ -1,4 +1,4 @@
-"""Cells that hold tensors by number, sparse products, and the next batch of a queue."""
+"""``TensorArray``: a Cell that holds a list of tensors."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ __all__ = ["TensorArray"]
 
 @public("nn")
 class TensorArray(Cell):
-    """Tensors of one shape by number; those not written yet are zeros. With `dynamic_size` it grows as it is written.
+    """A list of tensors of one shape; elements that are not written are zeros. With `dynamic_size` it grows
+    on write.
 
-    A recording cannot follow what it holds: a step with one runs operation by operation in Graph mode.
+    It cannot be captured: in Graph mode a step with one runs operation by operation.
 
     >>> from millrace import float32
     >>> array = TensorArray(float32, ())
@@ -49,65 +50,66 @@ class TensorArray(Cell):
             )
         self.dtype, self.element_shape = dtype, tuple(element_shape)
         self.dynamic_size, self.name = dynamic_size, name
-        self._held: list[torch.Tensor] | None = [self._zeros() for _ in range(size)]
+        self._elements: list[torch.Tensor] | None = [self._zeros() for _ in range(size)]
         self._fixed = size
 
     def _zeros(self) -> torch.Tensor:
         return torch.zeros(self.element_shape, dtype=to_torch_dtype(self.dtype))
 
-    def _open(self) -> list[torch.Tensor]:
-        for told in host_read_listeners:
-            told("what a TensorArray holds")
-        if self._held is None:
+    def _require_open(self) -> list[torch.Tensor]:
+        for listener in host_read_listeners:
+            listener("the elements of a TensorArray")
+        if self._elements is None:
             raise OperationError(f"TensorArray {self.name!r} was closed")
-        return self._held
+        return self._elements
 
-    def _place(self, index: Any) -> int:
+    def _check_index(self, index: Any) -> int:
         if isinstance(index, Tensor):
             index = index.item()
         if not isinstance(index, int) or isinstance(index, bool):
             raise ArgumentTypeError(f"For 'TensorArray', the 'index' should be int, but got {index!r}.")
         if index < 0 or (not self.dynamic_size and index >= self._fixed):
             raise ArgumentValueError(
-                f"For 'TensorArray', index {index} is out of {self._fixed} elements; dynamic_size=True lets it grow."
+                f"For 'TensorArray', index {index} is out of {self._fixed} elements. "
+                "Use dynamic_size=True to let it grow."
             )
         return index
 
     def write(self, index: Any, value: Any) -> bool:
-        """Put a value in a place."""
-        held, place = self._open(), self._place(index)
-        given = as_torch_tensor(value)
-        if tuple(given.shape) != self.element_shape:
+        """Write the element at an index."""
+        held, position = self._require_open(), self._check_index(index)
+        element = as_torch_tensor(value)
+        if tuple(element.shape) != self.element_shape:
             raise ArgumentValueError(
-                f"For 'TensorArray', elements have shape {self.element_shape}, but got {tuple(given.shape)}."
+                f"For 'TensorArray', elements have shape {self.element_shape}, but got {tuple(element.shape)}."
             )
-        held.extend(self._zeros() for _ in range(place + 1 - len(held)))
-        held[place] = given.to(to_torch_dtype(self.dtype))
+        held.extend(self._zeros() for _ in range(position + 1 - len(held)))
+        held[position] = element.to(to_torch_dtype(self.dtype))
         return True
 
     def read(self, index: Any) -> Tensor:
-        """The tensor in a place."""
-        held, place = self._open(), self._place(index)
-        if place >= len(held):
-            raise ArgumentValueError(f"For 'TensorArray', index {place} is out of {len(held)} elements.")
-        return wrap(held[place])
+        """The element at an index."""
+        held, position = self._require_open(), self._check_index(index)
+        if position >= len(held):
+            raise ArgumentValueError(f"For 'TensorArray', index {position} is out of {len(held)} elements.")
+        return wrap(held[position])
 
     def stack(self) -> Tensor:
-        """All tensors as one, along a new first axis."""
-        held = self._open()
+        """Stack all elements along a new first axis."""
+        held = self._require_open()
         empty = torch.empty((0, *self.element_shape), dtype=to_torch_dtype(self.dtype))
         return wrap(torch.stack(held) if held else empty)
 
     def size(self) -> Tensor:
-        """How many there are."""
-        return Tensor(len(self._open()))
+        """The number of elements."""
+        return Tensor(len(self._require_open()))
 
     def clear(self) -> bool:
-        """Let go of all of them; it can be written again."""
-        self._open().clear()
+        """Remove all elements; it can be written again."""
+        self._require_open().clear()
         return True
 
     def close(self) -> bool:
-        """Let go of all of them for good."""
-        self._held = None
+        """Remove all elements permanently."""
+        self._elements = None
         return True

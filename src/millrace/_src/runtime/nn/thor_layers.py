@@ -1,4 +1,4 @@
-"""Layers that keep the matrices which a second-order optimizer divides gradients by."""
+"""Layers with Kronecker factors for the second-order optimizer ``thor``."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ __all__ = ["Conv2dThor", "DenseThor", "EmbeddingLookupThor", "EmbeddingThor"]
 
 
 class _KroneckerFactorLayer(Cell):
-    """A layer with matrices of its inputs (`matrix_a`) and of the gradients of its outputs (`matrix_g`).
+    """A layer that stores the second moments of its inputs (`matrix_a`) and of its output gradients
+    (`matrix_g`).
 
-    While ``thor`` is True each call writes the one, and each gradient the other.
+    While ``thor`` is True each forward pass updates the former, and each backward pass the latter.
     """
 
     thor = True
 
     def keep_matrices(self, prefix: str = "") -> None:
-        """Make the matrices, with names that begin with `prefix`."""
+        """Create the matrices, with names that begin with `prefix`."""
         raise NotImplementedError
 
-    def _keep(self, name: str, value: Any, *shape: int) -> Parameter:
+    def _create_factor(self, name: str, value: Any, *shape: int) -> Parameter:
         return Parameter(initializer(value, shape, mstype.float32), name=name, requires_grad=False)
 
     def _write(self, kept: Parameter, value: Any) -> None:
         assign(kept, cast(stop_gradient(value), kept.dtype))
 
-    def _watch(self, output: Any) -> Any:
-        """The output; its gradient is written down as it passes."""
+    def _capture_output_gradient(self, output: Any) -> Any:
+        """Return the output and store the second moment of its gradient in the backward pass."""
 
         def seen(gradient: Any) -> Any:
             self.save_gradient(gradient)
@@ -58,19 +59,20 @@ class _KroneckerFactorLayer(Cell):
         return InsertGradientOf(seen)(output)
 
     def save_gradient(self, dout: Any) -> Any:
-        """Write down what a gradient of the outputs says."""
+        """Store the second moment of an output gradient."""
         rows = cast(dout.reshape((-1, dout.shape[-1])), mstype.float32)
-        self._write(self.matrix_g, _squared(rows.T) / rows.shape[0])
+        self._write(self.matrix_g, _gram_matrix(rows.T) / rows.shape[0])
         return dout
 
 
-def _squared(rows: Any) -> Any:
+def _gram_matrix(rows: Any) -> Any:
     return matmul(rows, rows.T)
 
 
 @public("nn")
 class DenseThor(Dense, _KroneckerFactorLayer):
-    """Dense for the optimizer ``thor``; like Dense, and unlike MindSpore's, it takes inputs of any number of axes.
+    """Dense for the optimizer ``thor``; like Dense, and unlike MindSpore's, it accepts inputs with any number
+    of axes.
 
     >>> layer = DenseThor(3, 2)
     >>> [parameter.name for parameter in layer.untrainable_params()]
@@ -91,27 +93,27 @@ class DenseThor(Dense, _KroneckerFactorLayer):
 
     def keep_matrices(self, prefix: str = "") -> None:
         rows, columns = self.weight.shape
-        self.matrix_a = self._keep(f"{prefix}matrix_a", eye(columns), columns, columns)
-        self.matrix_g = self._keep(f"{prefix}matrix_g", eye(rows), rows, rows)
+        self.matrix_a = self._create_factor(f"{prefix}matrix_a", eye(columns), columns, columns)
+        self.matrix_g = self._create_factor(f"{prefix}matrix_g", eye(rows), rows, rows)
 
     def construct(self, x: Any) -> Any:
         if self.thor:
             # MindSpore divides by the number of columns here, not of rows
             rows = cast(x.reshape((-1, self.in_channels)), mstype.float32)
-            self._write(self.matrix_a, _squared(rows.T) / self.in_channels)
+            self._write(self.matrix_a, _gram_matrix(rows.T) / self.in_channels)
         y = dense(x, self.weight)
-        y = self._watch(y) if self.thor else y
+        y = self._capture_output_gradient(y) if self.thor else y
         y = y if self.bias is None else y + self.bias
         return y if self.activation is None else self.activation(y)
 
     def extend_repr(self) -> str:
-        said = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
-        return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        return f"{text}, has_bias={self.has_bias}" if self.has_bias else text
 
 
 @public("nn")
 class Conv2dThor(Conv2d, _KroneckerFactorLayer):
-    """Conv2d for the optimizer ``thor``; on a CPU too, where MindSpore has no kernel for it.
+    """Conv2d for the optimizer ``thor``; it also runs on a CPU, where MindSpore has no kernel for it.
 
     >>> layer = Conv2dThor(2, 3, 3)
     >>> layer.matrix_a_cov.shape, layer.matrix_g_cov.shape
@@ -142,21 +144,23 @@ class Conv2dThor(Conv2d, _KroneckerFactorLayer):
     def keep_matrices(self, prefix: str = "") -> None:
         high, wide = self.kernel_size
         size = self.in_channels * high * wide
-        self.a_normalizer = self._keep(f"{prefix}a_normalizer", 1, 1)
-        self.g_normalizer = self._keep(f"{prefix}g_normalizer", 1, 1)
-        self.matrix_a_cov = self._keep(f"{prefix}matrix_a", "zeros", size, size)
-        self.matrix_g_cov = self._keep(f"{prefix}matrix_g", "zeros", self.out_channels, self.out_channels)
+        self.a_normalizer = self._create_factor(f"{prefix}a_normalizer", 1, 1)
+        self.g_normalizer = self._create_factor(f"{prefix}g_normalizer", 1, 1)
+        self.matrix_a_cov = self._create_factor(f"{prefix}matrix_a", "zeros", size, size)
+        self.matrix_g_cov = self._create_factor(
+            f"{prefix}matrix_g", "zeros", self.out_channels, self.out_channels
+        )
 
     def construct(self, x: Any) -> Any:
         if not self.thor:
             return super().construct(x)
         patches = cast(self._patches(x), mstype.float32).mean(0)
-        self._write(self.matrix_a_cov, _squared(patches) / patches.shape[1])
+        self._write(self.matrix_a_cov, _gram_matrix(patches) / patches.shape[1])
         self._write(self.a_normalizer, Tensor([float(patches.shape[1])]))
-        return self._watch(super().construct(x))
+        return self._capture_output_gradient(super().construct(x))
 
     def _patches(self, x: Any) -> Any:
-        """What the kernel sees at each place: (batch, channels * height * width of the kernel, places)."""
+        """The input patches of the kernel: (batch, channels * height * width of the kernel, positions)."""
         sizes = zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
         missing = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in sizes]
         around = [part for m in reversed(missing) for part in (m // 2, m - m // 2)]
@@ -165,7 +169,7 @@ class Conv2dThor(Conv2d, _KroneckerFactorLayer):
 
     def save_gradient(self, dout: Any) -> Any:
         rows = cast(dout, mstype.float32).mean(0).reshape((dout.shape[1], -1))
-        self._write(self.matrix_g_cov, _squared(rows) / rows.shape[1])
+        self._write(self.matrix_g_cov, _gram_matrix(rows) / rows.shape[1])
         self._write(self.g_normalizer, Tensor([float(rows.shape[1])]))
         return dout
 
@@ -179,12 +183,12 @@ class Conv2dThor(Conv2d, _KroneckerFactorLayer):
 
 
 class _KroneckerFactorEmbedding(_KroneckerFactorLayer):
-    """A table: of its inputs only how often each row is asked for is kept, since the rest of the matrix is zero."""
+    """A table; the factor of its inputs is diagonal, so only the number of lookups of each row is stored."""
 
     def keep_matrices(self, prefix: str = "") -> None:
         rows, columns = self.embedding_table.shape
-        self.matrix_a = self._keep(f"{prefix}matrix_a", "zeros", rows)
-        self.matrix_g = self._keep(f"{prefix}matrix_g", "zeros", columns, columns)
+        self.matrix_a = self._create_factor(f"{prefix}matrix_a", "zeros", rows)
+        self.matrix_g = self._create_factor(f"{prefix}matrix_g", "zeros", columns, columns)
 
 
 @public("nn")
@@ -212,8 +216,8 @@ class EmbeddingThor(Embedding, _KroneckerFactorEmbedding):
     def construct(self, ids: Any) -> Any:
         if not self.thor or self.use_one_hot:
             return super().construct(ids)
-        self._write(self.matrix_a, _counts(ids, self.vocab_size))
-        return self._watch(super().construct(ids))
+        self._write(self.matrix_a, _row_counts(ids, self.vocab_size))
+        return self._capture_output_gradient(super().construct(ids))
 
 
 @public("nn")
@@ -250,11 +254,11 @@ class EmbeddingLookupThor(EmbeddingLookup, _KroneckerFactorEmbedding):
     def construct(self, indices: Any) -> Any:
         if not self.thor or self.target == "CPU":
             return super().construct(indices)
-        self._write(self.matrix_a, _counts(indices, self.vocab_size))
-        return self._watch(super().construct(indices))
+        self._write(self.matrix_a, _row_counts(indices, self.vocab_size))
+        return self._capture_output_gradient(super().construct(indices))
 
 
-# What a layer becomes for the optimizer: the same object with matrices.
+# The class that a layer is converted to, in place.
 _SECOND_ORDER: dict[type[Cell], type[_KroneckerFactorLayer]] = {
     Dense: DenseThor,
     Conv2d: Conv2dThor,
@@ -264,26 +268,27 @@ _SECOND_ORDER: dict[type[Cell], type[_KroneckerFactorLayer]] = {
 
 
 def add_second_order_factors(net: Cell) -> list[_KroneckerFactorLayer]:
-    """Give the layers of a net that train the matrices of ``thor``, in place: all layers that have some, in order.
+    """Add Kronecker factors to the trainable layers of a network in place, and return all layers with factors
+    in order.
 
-    Layers of other classes, also of classes over these, and convolutions in groups, with other layouts or with holes
-    in them stay as they are.
+    Layers of other classes, including subclasses, and convolutions with groups, other layouts or dilation are
+    unchanged.
     """
-    found: list[_KroneckerFactorLayer] = []
+    layers: list[_KroneckerFactorLayer] = []
     for _, cell in net.cells_and_names():
-        wanted = _SECOND_ORDER.get(type(cell))
-        if wanted is not None and _fits(cell):
+        factor_class = _SECOND_ORDER.get(type(cell))
+        if factor_class is not None and _is_supported(cell):
             weight = next(iter(cell._params.values()))
-            cell.__class__ = wanted
+            cell.__class__ = factor_class
             assert isinstance(cell, _KroneckerFactorLayer)
             cell.keep_matrices("".join(weight.name.rpartition(".")[:2]))
         if isinstance(cell, _KroneckerFactorLayer):
-            found.append(cell)
+            layers.append(cell)
     modes.invalidate_captures()
-    return found
+    return layers
 
 
-def _fits(cell: Cell) -> bool:
+def _is_supported(cell: Cell) -> bool:
     if isinstance(cell, Conv2d) and (
         cell.group != 1 or tuple(cell.dilation) != (1, 1) or cell.data_format != "NCHW"
     ):
@@ -291,6 +296,6 @@ def _fits(cell: Cell) -> bool:
     return any(parameter.requires_grad for parameter in cell._params.values())
 
 
-def _counts(ids: Any, rows: int) -> Any:
-    """How often each row is asked for."""
+def _row_counts(ids: Any, rows: int) -> Any:
+    """The number of lookups of each row."""
     return one_hot(ids.reshape((-1,)), rows).sum(0)

@@ -1,4 +1,4 @@
-"""Attention, and the layers of transformers."""
+"""Multi-head attention and transformer layers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 
 @public("nn")
 class MultiheadAttention(Cell):
-    """Attention of several heads: the result, and with `need_weights` how much each query looked at each key.
+    """Multi-head attention: returns the output, and with `need_weights` the attention weights.
 
-    Masks are True, or minus infinity, where nothing may be seen.
+    Masks are True, or minus infinity, at masked positions.
 
     >>> from millrace import Tensor
     >>> x = Tensor([[[1.0, 2.0, 3.0, 4.0]]])
@@ -117,7 +117,7 @@ class MultiheadAttention(Cell):
 
 
 class _TransformerLayer(Cell):
-    """What layers of encoder and decoder share: attention to itself and two dense layers."""
+    """Base class of encoder and decoder layers: self-attention and a feed-forward network."""
 
     def __init__(
         self,
@@ -148,11 +148,11 @@ class _TransformerLayer(Cell):
             setattr(self, f"dropout{number}", Dropout(p=dropout))
         self.activation = _activation(activation, type(self).__name__)
 
-    def _feed(self, x: Any, drop: Any) -> Any:
+    def _feed_forward(self, x: Any, drop: Any) -> Any:
         return drop(self.dense2(self.dropout(self.activation(self.dense1(x)))))
 
-    def _around(self, x: Any, norm: Any, step: Any) -> Any:
-        """A step beside which its input passes, with the norm before or after."""
+    def _residual(self, x: Any, norm: Any, step: Any) -> Any:
+        """A residual connection around a sublayer, with pre- or post-normalization."""
         return x + step(norm(x)) if self.norm_first else norm(x + step(x))
 
 
@@ -174,7 +174,9 @@ def _gelu(x: Any) -> Any:
 
 @public("nn")
 class TransformerEncoderLayer(_TransformerLayer):
-    """Attention to itself, then two dense layers, each with a norm and a way around it."""
+    """Encoder layer: self-attention and a feed-forward network, each with normalization and a residual
+    connection.
+    """
 
     def __init__(
         self,
@@ -205,13 +207,13 @@ class TransformerEncoderLayer(_TransformerLayer):
         def attend(x: Any) -> Any:
             return self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask)[0])
 
-        x = self._around(src, self.norm1, attend)
-        return self._around(x, self.norm2, lambda x: self._feed(x, self.dropout2))
+        x = self._residual(src, self.norm1, attend)
+        return self._residual(x, self.norm2, lambda x: self._feed_forward(x, self.dropout2))
 
 
 @public("nn")
 class TransformerDecoderLayer(_TransformerLayer):
-    """Attention to itself, attention to what the encoder gave, then two dense layers."""
+    """Decoder layer: self-attention, cross-attention to the encoder output, and a feed-forward network."""
 
     def __init__(
         self,
@@ -250,13 +252,13 @@ class TransformerDecoderLayer(_TransformerLayer):
         def attend(x: Any) -> Any:
             return self.dropout1(self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask)[0])
 
-        def look(x: Any) -> Any:
-            made = self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask)
-            return self.dropout2(made[0])
+        def attend_memory(x: Any) -> Any:
+            attended = self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask)
+            return self.dropout2(attended[0])
 
-        x = self._around(tgt, self.norm1, attend)
-        x = self._around(x, self.norm2, look)
-        return self._around(x, self.norm3, lambda x: self._feed(x, self.dropout3))
+        x = self._residual(tgt, self.norm1, attend)
+        x = self._residual(x, self.norm2, attend_memory)
+        return self._residual(x, self.norm3, lambda x: self._feed_forward(x, self.dropout3))
 
 
 def _copies(layer: Cell, count: int) -> CellList:
@@ -265,7 +267,7 @@ def _copies(layer: Cell, count: int) -> CellList:
 
 @public("nn")
 class TransformerEncoder(Cell):
-    """Copies of an encoder layer, one after the other."""
+    """A stack of copies of an encoder layer."""
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Any = None) -> None:
         super().__init__()
@@ -280,7 +282,7 @@ class TransformerEncoder(Cell):
 
 @public("nn")
 class TransformerDecoder(Cell):
-    """Copies of a decoder layer, one after the other."""
+    """A stack of copies of a decoder layer."""
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Any = None) -> None:
         super().__init__()
@@ -303,7 +305,7 @@ class TransformerDecoder(Cell):
 
 @public("nn")
 class Transformer(Cell):
-    """An encoder, and a decoder that looks at what it gives."""
+    """Encoder-decoder transformer."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ __all__ = ["MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"]
 
 
 class _MaxUnpoolNd(Cell):
-    """What the layers that undo a pool share."""
+    """Base class of max unpooling layers."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class _MaxUnpoolNd(Cell):
 
 @public("nn")
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Each maximum of a pool over one axis at its place, 0 elsewhere."""
+    """Max unpooling over one axis: maxima at their indices, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -29,7 +29,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 @public("nn", "mint.nn")
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
+    """Max unpooling over two axes: maxima at their indices, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
@@ -37,7 +37,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 @public("nn")
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
+    """Max unpooling over three axes: maxima at their indices, 0 elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, output_size)

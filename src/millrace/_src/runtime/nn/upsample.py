@@ -13,7 +13,7 @@ __all__ = ["Upsample"]
 
 @public("nn")
 class Upsample(Cell):
-    """The input in another size, by one of several modes."""
+    """Resize the input by one of several interpolation modes."""
 
     def __init__(
         self,

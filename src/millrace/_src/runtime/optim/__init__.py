@@ -1,1 +1,1 @@
-"""Optimizers: what changes the parameters of a net by their gradients."""
+"""Optimizers: parameter updates from gradients."""

@@ -8,8 +8,9 @@ import torch
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
 from millrace._src.runtime.optim.update_rules import Tensors, gradient_descent_step
 from millrace._src.runtime.tensor.backend.torch_private import foreach
@@ -19,8 +20,9 @@ __all__ = ["Adadelta", "ExperimentalAdadelta", "adadelta_step"]
 
 @public("nn")
 class Adadelta(_FloatOptionsOptimizer):
-    """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
+    """Adadelta: the step size is the ratio of earlier steps to earlier gradients, times the gradient.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> Adadelta([weight])((Tensor([1.0, -1.0]),))
     (True,)
@@ -40,7 +42,7 @@ class Adadelta(_FloatOptionsOptimizer):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self._take(rho=rho, epsilon=epsilon)
+        self._set_options(rho=rho, epsilon=epsilon)
         if rho > 1.0:
             raise ArgumentValueError(
                 f"For 'Adadelta', the 'rho' must be in range of [0.0, 1.0], but got {rho} with type 'float'."
@@ -48,8 +50,8 @@ class Adadelta(_FloatOptionsOptimizer):
         self.accum = self._parameters.clone(prefix="accum", init="zeros")
         self.accum_update = self._parameters.clone(prefix="accum_update", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        adadelta_step(params, grads, slots[0], slots[1], lr, self._rho, self._epsilon)
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        adadelta_step(params, grads, states[0], states[1], lr, self._rho, self._epsilon)
 
 
 def adadelta_step(
@@ -61,7 +63,7 @@ def adadelta_step(
     rho: float,
     eps: float,
 ) -> None:
-    """A step has the size of earlier steps in the ratio of the gradient to earlier gradients."""
+    """Adadelta: the step size is the ratio of earlier steps to earlier gradients, times the gradient."""
     foreach.mul_(accum, rho)
     foreach.addcmul_(accum, grads, grads, value=1 - rho)
     steps = foreach.add(changes, eps)
@@ -74,16 +76,18 @@ def adadelta_step(
 
 
 @public("experimental.optim:Adadelta")
+@public_name("Adadelta")
 class ExperimentalAdadelta(ParamGroupForeachOptimizer):
-    """A step has the size of earlier steps in the ratio of the gradient to earlier gradients.
+    """Adadelta: the step size is the ratio of earlier steps to earlier gradients, times the gradient.
 
-    >>> from millrace import Parameter
+    >>> from millrace.experimental.optim import Adadelta
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalAdadelta([weight])((Tensor([1.0, -1.0]),))
+    >>> Adadelta([weight])((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("accum", "accum_update")
+    state_names = ("accum", "accum_update")
 
     def __init__(
         self,
@@ -98,7 +102,7 @@ class ExperimentalAdadelta(ParamGroupForeachOptimizer):
         check_greater(lr, "lr", "Adadelta")
         check_greater(eps, "eps", "Adadelta")
         check_greater(weight_decay, "weight_decay", "Adadelta", equal=True)
-        check_kind(rho, "rho", "Adadelta", float)
+        check_argument_type(rho, "rho", "Adadelta", float)
         if not 0.0 <= rho <= 1.0:
             raise ArgumentValueError(
                 f"For 'Adadelta', the 'rho' must be in range of [0.0, 1.0], but got {rho} with type 'float'."
@@ -109,10 +113,10 @@ class ExperimentalAdadelta(ParamGroupForeachOptimizer):
         self.accum = self.parameters.clone(prefix="accum", init="zeros")
         self.accum_update = self.parameters.clone(prefix="accum_update", init="zeros")
 
-    def advance(self) -> None:
-        """There is nothing to count."""
+    def begin_step(self) -> None:
+        """No effect: there is no step counter."""
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        adadelta_step(params, grads, slots[0], slots[1], lr, group["rho"], group["eps"])
+        adadelta_step(params, grads, states[0], states[1], lr, group["rho"], group["eps"])

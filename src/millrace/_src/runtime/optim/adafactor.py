@@ -1,4 +1,4 @@
-"""AdaFactor: Adam whose second moment of a matrix is kept as one row and one column."""
+"""AdaFactor: Adam with a factored second moment of matrices (one row and one column)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float16, float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_float, check_fraction, check_kind
+from millrace._src.runtime.nn.argument_types import (
+    check_argument_type,
+    check_bool,
+    check_float,
+    check_fraction,
+)
 from millrace._src.runtime.ops.array.creation import zeros
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
@@ -25,10 +30,11 @@ _log = logging.getLogger(__name__)
 
 @public("nn")
 class AdaFactor(ForeachOptimizer):
-    """Adam with little memory: ``p -= lr * g / sqrt(row * column / mean(row))``, no longer than `clip_threshold`.
+    """AdaFactor: ``p -= lr * g / sqrt(row * column / mean(row))``, with the update clipped to
+    `clip_threshold`.
 
-    Without `learning_rate` it is ``min(0.01, 1 / sqrt(step))``, and `scale_parameter` multiplies it with the size of
-    the parameter.
+    Without `learning_rate` it is ``min(0.01, 1 / sqrt(step))``, and `scale_parameter` multiplies it with the
+    root mean square of the parameter.
 
     >>> weight = Parameter(Tensor([[1.0, 2.0], [3.0, 4.0]]), name="weight")
     >>> AdaFactor([weight], learning_rate=0.5, scale_parameter=False, relative_step=False, beta1=0.0)(
@@ -68,7 +74,7 @@ class AdaFactor(ForeachOptimizer):
         beta1 = 0.0 if beta1 is None else beta1
         self_scaled = isinstance(rate, (float, int))
         if not self_scaled and scale_parameter:
-            _log.warning("a learning rate that changes is not multiplied with the size of a parameter")
+            _log.warning("a dynamic learning rate is not scaled by the root mean square of a parameter")
         super().__init__(rate, params, weight_decay, loss_scale)
         owner = "AdaFactor"
         if not isinstance(eps, (list, tuple)):
@@ -79,9 +85,9 @@ class AdaFactor(ForeachOptimizer):
         if len(eps) != 2:
             raise ArgumentValueError("eps must have 2 value: (eps1, eps2).")
         for number, value in enumerate(eps):
-            check_kind(value, f"eps{number}", owner, float)
+            check_argument_type(value, f"eps{number}", owner, float)
             check_float(value, f"eps{number}", owner, zero=True)
-        check_kind(clip_threshold, "clip_threshold", owner, float)
+        check_argument_type(clip_threshold, "clip_threshold", owner, float)
         check_float(clip_threshold, "clip_threshold", owner, zero=True)
         check_fraction(decay_rate, "decay_rate", owner)
         if not isinstance(weight_decay, float) or weight_decay >= 1:
@@ -89,9 +95,9 @@ class AdaFactor(ForeachOptimizer):
                 f"For '{owner}', the 'weight_decay' must be in range of [0, 1), but got {weight_decay}."
             )
         for name, flag in (("scale_parameter", scale_parameter), ("relative_step", relative_step)):
-            check_kind(flag, name, owner, bool)
+            check_argument_type(flag, name, owner, bool)
         check_bool(compression, "compression", owner)
-        check_kind(beta1, "beta1", owner, int, float)
+        check_argument_type(beta1, "beta1", owner, int, float)
         check_float(float(beta1), "beta1", owner, zero=True)
         self.eps, self.clip_threshold, self.decay_rate = eps, clip_threshold, -decay_rate
         self.beta1, self.weight_decay_flag = beta1, bool(weight_decay)
@@ -100,11 +106,11 @@ class AdaFactor(ForeachOptimizer):
         self.use_first_moment = beta1 > 0
         if not self.is_group:
             self.decay_flags = (self.weight_decay_flag,) * self.param_length
-        self._keep()
+        self._create_states()
         self.step = Parameter(Tensor([0.0], float32), name="afactor_step")
 
-    def _keep(self) -> None:
-        """Make what is kept for each parameter, with places for what a parameter of its shape does not need."""
+    def _create_states(self) -> None:
+        """Create the states of each parameter, with placeholders for those its shape does not need."""
         self.exp_avg = (
             self._parameters.clone(prefix="exp_avg", init="zeros")
             if self.use_first_moment
@@ -115,39 +121,41 @@ class AdaFactor(ForeachOptimizer):
         squares: list[Parameter] = []
         for param in self._parameters:
             shape, dtype, name = tuple(param.shape), param.dtype, param.name
-            matrix = len(shape) > 1
-            kinds = (
-                (rows, "row_", shape[:-1] if matrix else (1,), dtype),
-                (columns, "col_", shape[:-2] + shape[-1:] if matrix else (1,), dtype),
+            is_matrix = len(shape) > 1
+            factor_specs = (
+                (rows, "row_", shape[:-1] if is_matrix else (1,), dtype),
+                (columns, "col_", shape[:-2] + shape[-1:] if is_matrix else (1,), dtype),
                 (
                     squares,
                     "",
-                    (1,) if matrix else shape,
-                    float16 if self.compression and not matrix else dtype,
+                    (1,) if is_matrix else shape,
+                    float16 if self.compression and not is_matrix else dtype,
                 ),
             )
-            for found, kind, size, held in kinds:
-                found.append(Parameter(zeros(size, held), name=f"exp_avg_sq_{kind}{name}"))
+            for parameters, prefix, state_shape, state_dtype in factor_specs:
+                parameters.append(
+                    Parameter(zeros(state_shape, state_dtype), name=f"exp_avg_sq_{prefix}{name}")
+                )
         self.exp_avg_sq_row, self.exp_avg_sq_col = ParameterTuple(rows), ParameterTuple(columns)
         self.exp_avg_sq = ParameterTuple(squares)
 
     def begin_step(self) -> None:
         self.step._torch.add_(1)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
         step = self.step._torch.reshape(())
         if self.scale_lr and self.relative_step:
             lr = torch.clamp_max(torch.rsqrt(step), 1e-2)
             if self.warmup_init:
                 lr = torch.minimum(1e-6 * step, torch.rsqrt(step))
-        fading = 1.0 - torch.pow(step, self.decay_rate)
-        for param, grad, mean, row, column, square in zip(params, grads, *slots, strict=True):
-            self._change(lr, fading, param, grad, mean, row, column, square)
+        decay = 1.0 - torch.pow(step, self.decay_rate)
+        for param, grad, mean, row, column, square in zip(params, grads, *states, strict=True):
+            self._update_parameter(lr, decay, param, grad, mean, row, column, square)
 
-    def _change(
+    def _update_parameter(
         self,
         lr: torch.Tensor,
-        fading: torch.Tensor,
+        decay: torch.Tensor,
         param: torch.Tensor,
         grad: torch.Tensor,
         mean: torch.Tensor,
@@ -158,13 +166,15 @@ class AdaFactor(ForeachOptimizer):
         rate = lr * torch.clamp_min(_root_mean_square(param), self.eps[1]) if self.scale_parameter else lr
         squares = grad.square() + self.eps[0]
         if grad.ndim > 1:
-            row.mul_(fading).add_(squares.mean(-1) * (1 - fading))
-            column.mul_(fading).add_(squares.mean(-2) * (1 - fading))
-            below = (row / row.mean(-1, keepdim=True)).rsqrt()[..., None] * column.rsqrt()[..., None, :]
+            row.mul_(decay).add_(squares.mean(-1) * (1 - decay))
+            column.mul_(decay).add_(squares.mean(-2) * (1 - decay))
+            inverse_root = (row / row.mean(-1, keepdim=True)).rsqrt()[..., None] * column.rsqrt()[
+                ..., None, :
+            ]
         else:
-            square.copy_(square * fading + squares * (1 - fading))
-            below = square.to(grad.dtype).rsqrt()
-        step = below * grad
+            square.copy_(square * decay + squares * (1 - decay))
+            inverse_root = square.to(grad.dtype).rsqrt()
+        step = inverse_root * grad
         step = step / torch.clamp_min(_root_mean_square(step) / self.clip_threshold, 1.0) * rate
         if self.use_first_moment:
             mean.mul_(self.beta1).add_(step, alpha=1 - self.beta1)
@@ -175,15 +185,15 @@ class AdaFactor(ForeachOptimizer):
 
     @property
     def supports_memory_efficient_fp16(self) -> bool:
-        """Parameters may be of a small floating type."""
+        """Whether parameters may have a 16-bit floating dtype."""
         return True
 
     @property
     def supports_flat_params(self) -> bool:
-        """Parameters must keep their shapes, since rows and columns are told apart."""
+        """Whether parameters may be flattened: no, since the states depend on rows and columns."""
         return False
 
 
 def _root_mean_square(values: torch.Tensor) -> torch.Tensor:
-    """The root of the mean square."""
+    """The root mean square."""
     return values.square().mean().sqrt()

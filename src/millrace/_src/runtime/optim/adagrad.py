@@ -1,4 +1,4 @@
-"""Optimizers that divide a gradient by a running root of its squares: Adagrad, RMSProp, Adadelta, AdaMax and others."""
+"""Adagrad: adaptive learning rates from accumulated squared gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_float, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
 from millrace._src.runtime.optim.update_rules import Tensors
 from millrace._src.runtime.tensor.backend.torch_private import foreach
@@ -18,24 +19,25 @@ __all__ = ["Adagrad", "ExperimentalAdagrad"]
 
 
 class _FloatOptionsOptimizer(ForeachOptimizer):
-    """Takes options that are floats of 0 or more."""
+    """An optimizer with non-negative float options."""
 
-    def _take(self, zero: bool = True, **numbers: Any) -> None:
+    def _set_options(self, zero: bool = True, **numbers: Any) -> None:
         owner = type(self).__name__
         for name, value in numbers.items():
-            check_kind(value, name, owner, float)
+            check_argument_type(value, name, owner, float)
             check_float(value, name, owner, zero=zero)
             setattr(self, name, value)
         self._store_float32(**numbers)
 
-    def _filled(self, prefix: str, value: float) -> Any:
+    def _clone_filled(self, prefix: str, value: float) -> Any:
         return self._parameters.clone(prefix=prefix, init=value)
 
 
 @public("nn")
 class Adagrad(_FloatOptionsOptimizer):
-    """``sum += g * g``, then ``p -= lr * g / sqrt(sum)``; the sum begins at `accum`.
+    """Adagrad: ``sum += g * g``, then ``p -= lr * g / sqrt(sum)``; `accum` is the initial sum.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> Adagrad([weight], accum=3.0, learning_rate=1.0)((Tensor([1.0, -1.0]),))
     (True,)
@@ -55,31 +57,33 @@ class Adagrad(_FloatOptionsOptimizer):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_kind(accum, "accum", "Adagrad", float)
-        self.update_slots = check_kind(update_slots, "update_slots", "Adagrad", bool)
+        check_argument_type(accum, "accum", "Adagrad", float)
+        self.update_slots = check_argument_type(update_slots, "update_slots", "Adagrad", bool)
         check_float(accum, "accum", "Adagrad", zero=True)
-        self.accum = self._filled("accum", accum)
+        self.accum = self._clone_filled("accum", accum)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        (accum,) = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        (accum,) = states
         if self.update_slots:
             foreach.addcmul_(accum, grads, grads)
-        below = foreach.sqrt(accum)
-        foreach.div_(below, -lr)
-        foreach.addcdiv_(params, grads, below)
+        denominator = foreach.sqrt(accum)
+        foreach.div_(denominator, -lr)
+        foreach.addcdiv_(params, grads, denominator)
 
 
 @public("experimental.optim:Adagrad")
+@public_name("Adagrad")
 class ExperimentalAdagrad(ParamGroupForeachOptimizer):
-    """The gradient divided by the root of the sum of its squares; the rate shrinks by `lr_decay`.
+    """Adagrad: the gradient divided by the root of the sum of its squares; the rate decays by `lr_decay`.
 
-    >>> from millrace import Parameter
+    >>> from millrace.experimental.optim import Adagrad
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalAdagrad([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> Adagrad([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("accum",)
+    state_names = ("accum",)
 
     def __init__(
         self,
@@ -101,20 +105,20 @@ class ExperimentalAdagrad(ParamGroupForeachOptimizer):
         start = {"initial_accumulator_value": initial_accumulator_value}
         super().__init__(params, {"lr": lr, **options, **start, "maximize": maximize})
         self.accum = self.parameters.clone(prefix="accum", init=initial_accumulator_value)
-        self._count()
+        self._create_step_counter()
 
-    def advance(self) -> None:
-        """The first step is number 0."""
+    def begin_step(self) -> None:
+        """No effect: the first step has number 0."""
 
     def end_step(self) -> None:
         self.step_t._torch.add_(1)
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        (accum,) = slots
+        (accum,) = states
         foreach.addcmul_(accum, grads, grads)
-        below = foreach.sqrt(accum)
-        foreach.add_(below, group["eps"])
-        foreach.div_(below, -lr / (1 + self.step_number() * group["lr_decay"]))
-        foreach.addcdiv_(params, grads, below)
+        denominator = foreach.sqrt(accum)
+        foreach.add_(denominator, group["eps"])
+        foreach.div_(denominator, -lr / (1 + self.step_number() * group["lr_decay"]))
+        foreach.addcdiv_(params, grads, denominator)

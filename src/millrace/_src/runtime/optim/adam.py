@@ -1,4 +1,4 @@
-"""Adam and its kin. MindSpore's formulas: `eps` stands outside of the correction of the moments."""
+"""Adam and its variants with MindSpore's formulas: `eps` is outside of the bias correction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_float, check_fraction, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float, check_fraction
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter
 
@@ -22,12 +22,12 @@ __all__ = ["Adam", "AdamOffload", "AdamWeightDecay", "LazyAdam"]
 
 
 class _MomentOptimizer(ForeachOptimizer):
-    """A running mean of the gradients and of their squares."""
+    """An optimizer with exponential moving averages of the gradients and of their squares."""
 
-    def _take(self, beta1: Any, beta2: Any, eps: Any) -> None:
+    def _set_options(self, beta1: Any, beta2: Any, eps: Any) -> None:
         owner = type(self).__name__
         for name, value in (("beta1", beta1), ("beta2", beta2), ("eps", eps)):
-            check_kind(value, name, owner, float)
+            check_argument_type(value, name, owner, float)
         check_fraction(beta1, "beta1", owner)
         check_fraction(beta2, "beta2", owner)
         check_float(eps, "eps", owner)
@@ -36,28 +36,30 @@ class _MomentOptimizer(ForeachOptimizer):
             Tensor(beta2, float32),
             Tensor(eps, float32),
         )
-        self._store_float32(beta1=beta1, beta2=beta2, eps=eps)  # 1 - beta2 shows it
+        self._store_float32(beta1=beta1, beta2=beta2, eps=eps)  # visible in 1 - beta2
 
-    def _walk(self, params: Tensors, steps: Tensors, second: Tensors, rate: torch.Tensor) -> None:
-        """``p -= rate * step / (sqrt(second) + eps)``, with the rate in the divisor: one pass less."""
-        below = foreach.sqrt(second)
-        foreach.add_(below, self._eps)
-        foreach.div_(below, -rate)
-        foreach.addcdiv_(params, steps, below)
+    def _apply_adam_step(self, params: Tensors, steps: Tensors, second: Tensors, rate: torch.Tensor) -> None:
+        """``p -= rate * step / (sqrt(second) + eps)``, with the rate in the denominator, which saves one
+        pass.
+        """
+        denominator = foreach.sqrt(second)
+        foreach.add_(denominator, self._eps)
+        foreach.div_(denominator, -rate)
+        foreach.addcdiv_(params, steps, denominator)
 
 
 class _BiasCorrectedAdam(_MomentOptimizer):
-    """Adam: the moments are corrected for their beginning at 0."""
+    """Adam with bias-corrected moments."""
 
     state_names: tuple[str, ...] = ("moment1", "moment2")
     _target_is_settable = True
     # the shape of the powers of the betas, as MindSpore saves them
     powers: tuple[int, ...] = ()
 
-    def _start(self, use_locking: Any, use_nesterov: Any) -> None:
+    def _initialize_states(self, use_locking: Any, use_nesterov: Any) -> None:
         owner = type(self).__name__
-        check_kind(use_locking, "use_locking", owner, bool)
-        check_kind(use_nesterov, "use_nesterov", owner, bool)
+        check_argument_type(use_locking, "use_locking", owner, bool)
+        check_argument_type(use_nesterov, "use_nesterov", owner, bool)
         self.use_locking, self.use_nesterov = use_locking, use_nesterov
         for name in ("beta1_power", "beta2_power"):
             setattr(self, name, Parameter(Tensor(torch.ones(self.powers).numpy()), name=name))
@@ -69,28 +71,29 @@ class _BiasCorrectedAdam(_MomentOptimizer):
         self.beta2_power._torch.mul_(self._beta2)
 
     def _rate(self, lr: torch.Tensor) -> torch.Tensor:
-        one, two = self.beta1_power._torch.reshape(()), self.beta2_power._torch.reshape(())
-        return lr * torch.sqrt(1 - two) / (1 - one)
+        beta1_power, beta2_power = self.beta1_power._torch.reshape(()), self.beta2_power._torch.reshape(())
+        return lr * torch.sqrt(1 - beta2_power) / (1 - beta1_power)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        first, second = slots[:2]
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        first, second = states[:2]
         update_moments(grads, first, second, self._beta1, self._beta2)
         steps = first
         if self.use_nesterov:
             steps = foreach.mul(first, self._beta1)
             foreach.add_(steps, grads, alpha=1 - self._beta1)
-        for largest in slots[2:]:  # AMSGrad
+        for largest in states[2:]:  # AMSGrad
             foreach.maximum_(largest, second)
             second = largest
-        self._walk(params, steps, second, self._rate(lr))
+        self._apply_adam_step(params, steps, second, self._rate(lr))
 
 
 @public("nn")
 class Adam(_BiasCorrectedAdam):
     """Adam: ``p -= lr * sqrt(1 - beta2**t) / (1 - beta1**t) * m / (sqrt(v) + eps)``.
 
-    `use_amsgrad` divides by the largest `v` so far. `use_lazy` leaves rows alone of which a sparse gradient says
-    nothing. `use_offload` keeps the moments on the host in MindSpore; here they are where the parameters are.
+    `use_amsgrad` divides by the largest `v` so far. `use_lazy` skips rows that a sparse gradient does not
+    contain. `use_offload` stores the moments on the host in MindSpore; here they are on the device of the
+    parameters.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> optimizer = Adam([weight], learning_rate=0.5)
@@ -122,13 +125,13 @@ class Adam(_BiasCorrectedAdam):
                 "weight_decay, loss_scale and use_amsgrad."
             )
         use_lazy, use_offload = kwargs.get("use_lazy", False), kwargs.get("use_offload", False)
-        self._take(beta1, beta2, eps)
+        self._set_options(beta1, beta2, eps)
         for name, value in (
             ("use_amsgrad", use_amsgrad),
             ("use_lazy", use_lazy),
             ("use_offload", use_offload),
         ):
-            check_kind(value, name, "Adam", bool)
+            check_argument_type(value, name, "Adam", bool)
         if use_lazy and use_offload:
             raise ArgumentValueError(
                 "For 'Adam', 'use_lazy' and 'use_offload' can not both be True."
@@ -139,7 +142,7 @@ class Adam(_BiasCorrectedAdam):
                 "For lazy Adam and Adam with offload, there is no parameter named 'use_amsgrad'."
                 f"but got 'use_amsgrad'={use_amsgrad}."
             )
-        self._start(use_locking, use_nesterov)
+        self._initialize_states(use_locking, use_nesterov)
         self.use_amsgrad, self.use_lazy, self.use_offload = use_amsgrad, use_lazy, use_offload
         self.supports_sparse_gradients = use_lazy
         if use_amsgrad:
@@ -149,7 +152,7 @@ class Adam(_BiasCorrectedAdam):
 
 @public("nn")
 class AdamOffload(_BiasCorrectedAdam):
-    """:class:`Adam` under an older name; MindSpore keeps its moments on the host.
+    """:class:`Adam` under an older name; MindSpore stores its moments on the host.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> AdamOffload([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
@@ -171,13 +174,13 @@ class AdamOffload(_BiasCorrectedAdam):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self._take(beta1, beta2, eps)
-        self._start(use_locking, use_nesterov)
+        self._set_options(beta1, beta2, eps)
+        self._initialize_states(use_locking, use_nesterov)
 
 
 @public("nn")
 class LazyAdam(_BiasCorrectedAdam):
-    """Adam that leaves rows alone, and their moments, of which a sparse gradient says nothing.
+    """Lazy Adam: skips rows, and their moments, that a sparse gradient does not contain.
 
     >>> from millrace import RowTensor
     >>> table = Parameter(Tensor([[1.0], [2.0], [3.0]]), name="table")
@@ -203,13 +206,13 @@ class LazyAdam(_BiasCorrectedAdam):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self._take(beta1, beta2, eps)
-        self._start(use_locking, use_nesterov)
+        self._set_options(beta1, beta2, eps)
+        self._initialize_states(use_locking, use_nesterov)
 
 
 @public("nn")
 class AdamWeightDecay(_MomentOptimizer):
-    """Adam without correction of the moments, and with weight decay apart from the gradient.
+    """Adam without bias correction and with decoupled weight decay.
 
     ``p -= lr * (m / (sqrt(v) + eps) + weight_decay * p)``
 
@@ -234,13 +237,13 @@ class AdamWeightDecay(_MomentOptimizer):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        self._take(beta1, beta2, eps)
+        self._set_options(beta1, beta2, eps)
         self.moments1 = self._parameters.clone(prefix="adam_m", init="zeros")
         self.moments2 = self._parameters.clone(prefix="adam_v", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        first, second = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        first, second = states
         update_moments(grads, first, second, self._beta1, self._beta2)
         if self._decoupled_weight_decay is not None:
             foreach.mul_(params, 1 - lr * self._decoupled_weight_decay)
-        self._walk(params, first, second, lr)
+        self._apply_adam_step(params, first, second, lr)

@@ -20,7 +20,7 @@ __all__ = ["AdaMax", "Adamax"]
 
 @public("nn")
 class AdaMax(_MomentOptimizer):
-    """Adam with the largest gradient, which fades, in the place of the root of the second moment.
+    """AdaMax: Adam with the exponentially weighted infinity norm instead of the root of the second moment.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> AdaMax([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
@@ -42,7 +42,7 @@ class AdaMax(_MomentOptimizer):
         loss_scale: float = 1.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self._take(beta1, beta2, eps)
+        self._set_options(beta1, beta2, eps)
         self.beta1_power = Parameter(Tensor([1.0]), name="beta1_power")
         self.moment1 = self._parameters.clone(prefix="moment1", init="zeros")
         self.moment2 = self._parameters.clone(prefix="moment2", init="zeros")
@@ -50,26 +50,26 @@ class AdaMax(_MomentOptimizer):
     def begin_step(self) -> None:
         self.beta1_power._torch.mul_(self._beta1)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        first, largest = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        first, largest = states
         foreach.lerp_(first, grads, 1 - self._beta1)
         foreach.mul_(largest, self._beta2)
         foreach.maximum_(largest, foreach.abs(grads))
-        below = foreach.add(largest, self._eps)
-        foreach.div_(below, -lr / (1 - self.beta1_power._torch.reshape(())))
-        foreach.addcdiv_(params, first, below)
+        denominator = foreach.add(largest, self._eps)
+        foreach.div_(denominator, -lr / (1 - self.beta1_power._torch.reshape(())))
+        foreach.addcdiv_(params, first, denominator)
 
 
 @public("experimental.optim")
 class Adamax(ParamGroupForeachOptimizer):
-    """Adam with the largest gradient, which fades, in the place of the root of the second moment.
+    """Adamax: Adam with the exponentially weighted infinity norm instead of the root of the second moment.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> Adamax([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("exp_avg", "exp_inf")
+    state_names = ("exp_avg", "exp_inf")
 
     def __init__(
         self,
@@ -85,19 +85,19 @@ class Adamax(ParamGroupForeachOptimizer):
         super().__init__(
             params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
         )
-        self._count()
+        self._create_step_counter()
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_inf = self.parameters.clone(prefix="exp_inf", init="zeros")
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        first, largest = slots
+        first, largest = states
         beta1, beta2 = group["betas"]
         foreach.lerp_(first, grads, 1 - beta1)
         foreach.mul_(largest, beta2)
         sizes = foreach.abs(grads)
         foreach.add_(sizes, group["eps"])
         foreach.maximum_(largest, sizes)
-        below = foreach.div(largest, -lr / (1 - beta1 ** self.step_number()))
-        foreach.addcdiv_(params, first, below)
+        denominator = foreach.div(largest, -lr / (1 - beta1 ** self.step_number()))
+        foreach.addcdiv_(params, first, denominator)

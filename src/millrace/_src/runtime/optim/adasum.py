@@ -1,4 +1,6 @@
-"""AdaSum: what many processes found is added where it points in different directions, and averaged where it agrees."""
+"""AdaSum: adaptive summation of gradients over processes: orthogonal gradients are added, equal ones
+averaged.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ __all__ = ["AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"]
 
 
 class _AdaSumOptimizer(Cell):
-    """An optimizer with AdaSum; a training step leaves the gradients of other processes to it."""
+    """An optimizer with AdaSum; the training step leaves the gradient reduction to it."""
 
-    # asked by the cells of training steps, which put gradients together otherwise
+    # read by the training-step Cells, which reduce gradients otherwise
     sums_gradients = True
 
     def __init__(self, optimizer: Any) -> None:
@@ -33,18 +35,18 @@ class _AdaSumOptimizer(Cell):
                 f"For '{type(self).__name__}', the type of 'optimizer' should be 'Optimizer', but got type "
                 f"'{type(optimizer).__name__}'."
             )
-        _check()
+        _check_context()
         self.optimizer, self.parameters = optimizer, optimizer.parameters
 
 
-def _check() -> None:
-    asked = parallel_context.get_auto_parallel_context
-    if asked("parallel_mode") == "stand_alone":
+def _check_context() -> None:
+    get_setting = parallel_context.get_auto_parallel_context
+    if get_setting("parallel_mode") == "stand_alone":
         raise OperationError(
             "Stand alone mode is not supported to apply adasum. Call "
             "set_auto_parallel_context(parallel_mode='data_parallel') first."
         )
-    if asked("enable_parallel_optimizer"):
+    if get_setting("enable_parallel_optimizer"):
         raise OperationError("Currently, the optimizer shard is not supported with applying adasum.")
     size = groups.get_group(WORLD_GROUP, "AdaSum").size
     if size & (size - 1):
@@ -55,12 +57,12 @@ def _check() -> None:
 
 @public("nn")
 class AdaSumByGradWrapCell(_AdaSumOptimizer):
-    """An optimizer that is given the adaptive sum of the gradients of all processes.
+    """An optimizer that applies the adaptive sum of the gradients of all processes.
 
-    Of two gradients a and b of a parameter that is ``(1 - ab / 2aa) a + (1 - ab / 2bb) b``: their sum where they are
-    orthogonal, their mean where they are the same. Four and more processes do so in pairs, then in pairs of pairs:
-    their number must be a power of 2 (MindSpore wants at least 16, and sums inside of servers of 8). A parameter with
-    one element is averaged. The step's own averaging of gradients is left out.
+    For two gradients a and b of a parameter it is ``(1 - ab / 2aa) a + (1 - ab / 2bb) b``: their sum if they
+    are orthogonal, their mean if they are equal. More processes are combined in pairs, then in pairs of
+    pairs: their number must be a power of 2 (MindSpore needs at least 16, and sums inside servers of 8). A
+    parameter with one element is averaged. The gradient reduction of the training step is disabled.
 
     >>> import millrace as ms
     >>> from millrace import Parameter, Tensor, nn
@@ -84,11 +86,10 @@ class AdaSumByGradWrapCell(_AdaSumOptimizer):
 
 @public("nn")
 class AdaSumByDeltaWeightWrapCell(_AdaSumOptimizer):
-    """An optimizer whose changes of the parameters are put together by AdaSum, where
-    :class:`AdaSumByGradWrapCell` does so with gradients.
+    """An optimizer whose parameter updates are combined by AdaSum, where :class:`AdaSumByGradWrapCell`
+    combines gradients.
 
-    Each process takes the step that its own gradients say. What the optimizer keeps differs between processes, as
-    gradients do.
+    Each process takes the step of its local gradients. The optimizer states differ between processes.
 
     >>> import millrace as ms
     >>> from millrace import Parameter, Tensor, nn
@@ -107,53 +108,56 @@ class AdaSumByDeltaWeightWrapCell(_AdaSumOptimizer):
         weights = [parameter._torch for parameter in self.parameters]
         with torch.no_grad():
             before = [weight.detach().clone() for weight in weights]
-        made = self.optimizer(grads)
+        result = self.optimizer(grads)
         with torch.no_grad():
             changes = [old - weight for old, weight in zip(before, weights, strict=True)]
             for weight, old, change in zip(weights, before, _adaptive_sum(changes), strict=True):
                 weight.copy_(old - change)
-        return made
+        return result
 
 
-def _adaptive_sum(mine: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The adaptive sum over all processes, parameter by parameter; every process gets the same bits."""
-    among = groups.require_membership(WORLD_GROUP, "AdaSum")
+def _adaptive_sum(values: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The adaptive sum over all processes, per parameter; bit-identical in every process."""
+    process_group = groups.require_membership(WORLD_GROUP, "AdaSum")
     distance = 1
-    while distance < among.size:
-        other = _exchange_with_partner(mine, among, among.rank ^ distance)
-        pairs = zip(mine, other, strict=True)
-        # both compute with the lower rank's values first, so that they round alike
-        mine = [_added(a, b) if among.rank & distance == 0 else _added(b, a) for a, b in pairs]
+    while distance < process_group.size:
+        partner_values = _exchange_with_partner(values, process_group, process_group.rank ^ distance)
+        pairs = zip(values, partner_values, strict=True)
+        # both start with the lower rank's values, so that they round equally
+        values = [
+            _adaptive_pair_sum(a, b) if process_group.rank & distance == 0 else _adaptive_pair_sum(b, a)
+            for a, b in pairs
+        ]
         distance *= 2
-    return mine
+    return values
 
 
 def _exchange_with_partner(
-    mine: list[torch.Tensor], among: groups.ProcessGroup, partner: int
+    values: list[torch.Tensor], process_group: groups.ProcessGroup, partner: int
 ) -> list[torch.Tensor]:
-    """The same values of another process, which gets ours: one message for all of one element type."""
-    found: list[torch.Tensor] = list(mine)
-    for kind in dict.fromkeys(each.dtype for each in mine):
-        places = [place for place, each in enumerate(mine) if each.dtype is kind]
-        flat = torch.cat([mine[place].reshape(-1) for place in places])
-        sizes = [len(flat) if rank == partner else 0 for rank in range(among.size)]
-        parts = collective.all_to_all(flat, sizes, sizes, among.name).split(
-            [mine[place].numel() for place in places]
+    """Exchange values with another process: one message per dtype."""
+    received: list[torch.Tensor] = list(values)
+    for dtype in dict.fromkeys(value.dtype for value in values):
+        indices = [index for index, value in enumerate(values) if value.dtype is dtype]
+        flat = torch.cat([values[index].reshape(-1) for index in indices])
+        sizes = [len(flat) if rank == partner else 0 for rank in range(process_group.size)]
+        parts = collective.all_to_all(flat, sizes, sizes, process_group.name).split(
+            [values[index].numel() for index in indices]
         )
-        for place, part in zip(places, parts, strict=True):
-            found[place] = part.reshape(mine[place].shape)
-    return found
+        for index, part in zip(indices, parts, strict=True):
+            received[index] = part.reshape(values[index].shape)
+    return received
 
 
-def _added(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def _adaptive_pair_sum(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if a.numel() == 1:
         return (a + b) / 2
-    # squares of large or small gradients leave the range of float32
+    # squares of large or small gradients exceed the range of float32
     x, y = a.double(), b.double()
-    along, of_a, of_b = (x * y).sum(), (x * x).sum(), (y * y).sum()
-    return ((1 - _ratio(along, of_a)) * x + (1 - _ratio(along, of_b)) * y).to(a.dtype)
+    dot, square_a, square_b = (x * y).sum(), (x * x).sum(), (y * y).sum()
+    return ((1 - _ratio(dot, square_a)) * x + (1 - _ratio(dot, square_b)) * y).to(a.dtype)
 
 
-def _ratio(along: torch.Tensor, square: torch.Tensor) -> torch.Tensor:
-    """Half of how much one holds of the other; nothing is held of zeros."""
-    return torch.where(square > 0, along / (2 * square), 0.0)
+def _ratio(dot: torch.Tensor, square: torch.Tensor) -> torch.Tensor:
+    """Half of the projection coefficient; 0 for a zero gradient."""
+    return torch.where(square > 0, dot / (2 * square), 0.0)

@@ -10,7 +10,8 @@ from millrace._src.core.errors import ArgumentTypeError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.foreach_optimizer import ForeachOptimizer
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupForeachOptimizer, check_greater
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -22,7 +23,7 @@ __all__ = ["ASGD", "ExperimentalASGD", "asgd_step"]
 
 @public("nn")
 class ASGD(ForeachOptimizer):
-    """Descent whose steps shrink, with a mean of where it has been in `ax`, from step `t0` on.
+    """Averaged SGD: decreasing steps, and the average of the parameters in `ax`, from step `t0`.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> ASGD([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
@@ -44,21 +45,21 @@ class ASGD(ForeachOptimizer):
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
         for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
-            check_kind(value, name, "ASGD", float)
+            check_argument_type(value, name, "ASGD", float)
         self.lambd, self.alpha, self.t0 = lambd, alpha, t0
-        self.mu = self._numbers("mu_", 1.0)
-        self.eta = self._numbers("eta_", 0.0)
+        self.mu = self._scalar_states("mu_", 1.0)
+        self.eta = self._scalar_states("eta_", 0.0)
         self.ax = self._parameters.clone(prefix="ax_", init="zeros")
 
-    def _numbers(self, prefix: str, value: float) -> ParameterTuple:
-        """A number for each parameter."""
+    def _scalar_states(self, prefix: str, value: float) -> ParameterTuple:
+        """A scalar state for each parameter."""
         return ParameterTuple(
             Parameter(Tensor(value, float32), name=prefix + param.name) for param in self._parameters
         )
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
         step = self.global_step._torch.reshape(()).to(torch.float32)
-        asgd_step(params, grads, slots[0], slots[1], slots[2], lr, step, self.lambd, self.alpha, self.t0)
+        asgd_step(params, grads, states[0], states[1], states[2], lr, step, self.lambd, self.alpha, self.t0)
 
 
 def asgd_step(
@@ -73,7 +74,7 @@ def asgd_step(
     alpha: float,
     t0: float,
 ) -> None:
-    """Descent whose steps shrink, and a mean of where it has been."""
+    """Averaged SGD: decreasing steps, and the average of the parameters."""
     now = [torch.where(step == 1, lr, rate) for rate in rates]
     foreach.mul_(params, [1.0 - lambd * rate for rate in now])
     foreach.addcmul_(params, grads, now, value=-1)
@@ -86,16 +87,18 @@ def asgd_step(
 
 
 @public("experimental.optim:ASGD")
+@public_name("ASGD")
 class ExperimentalASGD(ParamGroupForeachOptimizer):
-    """Descent whose steps shrink, with a mean of where it has been, from step `t0` on.
+    """Averaged SGD: decreasing steps, and the average of the parameters from step `t0`.
 
+    >>> from millrace.experimental.optim import ASGD
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalASGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> ASGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("mu", "eta", "ax")
+    state_names = ("mu", "eta", "ax")
 
     def __init__(
         self,
@@ -116,14 +119,23 @@ class ExperimentalASGD(ParamGroupForeachOptimizer):
                 )
         options = {"lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay}
         super().__init__(params, {"lr": lr, **options, "maximize": maximize})
-        self.mu, self.eta = self._numbers("mu_", 1.0), self._numbers("eta_", 0.0)
+        self.mu, self.eta = self._scalar_states("mu_", 1.0), self._scalar_states("eta_", 0.0)
         self.ax = self.parameters.clone(prefix="ax", init="zeros")
-        self._count()
+        self._create_step_counter()
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
         step = self.step_number()
         asgd_step(
-            params, grads, slots[0], slots[1], slots[2], lr, step, group["lambd"], group["alpha"], group["t0"]
+            params,
+            grads,
+            states[0],
+            states[1],
+            states[2],
+            lr,
+            step,
+            group["lambd"],
+            group["alpha"],
+            group["t0"],
         )

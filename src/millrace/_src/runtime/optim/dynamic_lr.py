@@ -1,4 +1,4 @@
-"""Learning rates as lists: one number for each step."""
+"""Learning-rate schedules as lists: one rate per step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_float, check_kind, check_positive_int
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float, check_positive_int
 
-from .learning_rate_schedule import check_rising
+from .learning_rate_schedule import check_min_below_max
 
 __all__ = [
     "cosine_decay_lr",
@@ -25,7 +25,7 @@ __all__ = [
 
 @public("nn")
 def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[float]:
-    """The first rate up to the first milestone, the second up to the second, and so on.
+    """Piecewise constant schedule: the first rate up to the first milestone, and so on.
 
     >>> piecewise_constant_lr([2, 5], [0.1, 0.05])
     [0.1, 0.1, 0.05, 0.05, 0.05]
@@ -56,14 +56,14 @@ def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[float]:
     return rates
 
 
-def _steps(total_step: Any, step_per_epoch: Any, epochs: Any, name: str = "decay_epoch") -> range:
+def _step_range(total_step: Any, step_per_epoch: Any, epochs: Any, name: str = "decay_epoch") -> range:
     check_positive_int(total_step, "total_step", "")
     check_positive_int(step_per_epoch, "step_per_epoch", "")
     check_positive_int(epochs, name, "")
     return range(total_step)
 
 
-def _decayed(
+def _decay_rates(
     formula: Callable[[int], float],
     learning_rate: Any,
     decay_rate: Any,
@@ -72,11 +72,11 @@ def _decayed(
     decay_epoch: Any,
     is_stair: Any,
 ) -> list[float]:
-    """`learning_rate` times a formula of the epoch that a step is in."""
-    steps = _steps(total_step, step_per_epoch, decay_epoch)
+    """`learning_rate` times a function of the epoch of each step."""
+    steps = _step_range(total_step, step_per_epoch, decay_epoch)
     check_float(learning_rate, "learning_rate", "")
     check_float(decay_rate, "decay_rate", "")
-    check_kind(is_stair, "is_stair", "", bool)
+    check_argument_type(is_stair, "is_stair", "", bool)
     return [learning_rate * formula(math.floor(step / step_per_epoch)) for step in steps]
 
 
@@ -89,12 +89,12 @@ def exponential_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """``learning_rate * decay_rate ** (epoch / decay_epoch)`` for each step.
+    """Exponential decay: ``learning_rate * decay_rate ** (epoch / decay_epoch)`` per step.
 
     >>> [round(rate, 4) for rate in exponential_decay_lr(0.1, 0.9, 6, 2, 1)]
     [0.1, 0.1, 0.09, 0.09, 0.081, 0.081]
     """
-    return _decayed(
+    return _decay_rates(
         lambda epoch: decay_rate ** (math.floor(epoch / decay_epoch) if is_stair else epoch / decay_epoch),
         learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair,
     )  # fmt: skip
@@ -109,12 +109,13 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """``learning_rate * exp(-decay_rate * epoch)`` for each step; with `is_stair` by multiples of `decay_epoch`.
+    """Natural exponential decay: ``learning_rate * exp(-decay_rate * epoch)`` per step; with `is_stair` in
+    multiples of `decay_epoch`.
 
     >>> [round(rate, 4) for rate in natural_exp_decay_lr(0.1, 0.9, 6, 2, 2, True)]
     [0.1, 0.1, 0.1, 0.1, 0.0165, 0.0165]
     """
-    return _decayed(
+    return _decay_rates(
         lambda epoch: math.exp(-decay_rate * (epoch // decay_epoch * decay_epoch if is_stair else epoch)),
         learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair,
     )  # fmt: skip
@@ -129,12 +130,12 @@ def inverse_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` for each step.
+    """Inverse-time decay: ``learning_rate / (1 + decay_rate * epoch / decay_epoch)`` per step.
 
     >>> [round(rate, 4) for rate in inverse_decay_lr(0.1, 0.5, 6, 1, 1, True)]
     [0.1, 0.0667, 0.05, 0.04, 0.0333, 0.0286]
     """
-    return _decayed(
+    return _decay_rates(
         lambda epoch: 1 / (1 + decay_rate * (epoch // decay_epoch if is_stair else epoch / decay_epoch)),
         learning_rate, decay_rate, total_step, step_per_epoch, decay_epoch, is_stair,
     )  # fmt: skip
@@ -144,7 +145,7 @@ def inverse_decay_lr(
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
-    """Half a wave of the cosine from `max_lr` to `min_lr` in `decay_epoch`, and `min_lr` from then on.
+    """Cosine decay from `max_lr` to `min_lr` in `decay_epoch` epochs, then `min_lr`.
 
     >>> [round(rate, 4) for rate in cosine_decay_lr(0.01, 0.1, 6, 2, 2)]
     [0.1, 0.1, 0.055, 0.055, 0.01, 0.01]
@@ -155,8 +156,8 @@ def cosine_decay_lr(
         )
     check_float(min_lr, "min_lr", "", zero=True)
     check_float(max_lr, "max_lr", "")
-    steps = _steps(total_step, step_per_epoch, decay_epoch)
-    check_rising(min_lr, max_lr, "cosine_decay_lr")
+    steps = _step_range(total_step, step_per_epoch, decay_epoch)
+    check_min_below_max(min_lr, max_lr, "cosine_decay_lr")
     half = 0.5 * (max_lr - min_lr)
     epochs = (min(step // step_per_epoch, decay_epoch) for step in steps)
     return [min_lr + half * (1 + math.cos(math.pi * epoch / decay_epoch)) for epoch in epochs]
@@ -172,7 +173,7 @@ def polynomial_decay_lr(
     power: float,
     update_decay_epoch: bool = False,
 ) -> list[float]:
-    """A power of what is left of `decay_epoch`, from `learning_rate` to `end_learning_rate`.
+    """Polynomial decay from `learning_rate` to `end_learning_rate` in `decay_epoch` epochs.
 
     >>> [round(rate, 4) for rate in polynomial_decay_lr(0.1, 0.01, 6, 2, 2, 0.5)]
     [0.1, 0.1, 0.0736, 0.0736, 0.01, 0.01]
@@ -185,8 +186,8 @@ def polynomial_decay_lr(
     check_float(learning_rate, "learning_rate", "")
     check_float(end_learning_rate, "end_learning_rate", "", zero=True)
     check_float(power, "power", "")
-    steps = _steps(total_step, step_per_epoch, decay_epoch)
-    check_kind(update_decay_epoch, "update_decay_epoch", "polynomial_decay_lr", bool)
+    steps = _step_range(total_step, step_per_epoch, decay_epoch)
+    check_argument_type(update_decay_epoch, "update_decay_epoch", "polynomial_decay_lr", bool)
     rates = []
     for step in steps:
         epoch, whole = step // step_per_epoch, decay_epoch
@@ -199,7 +200,7 @@ def polynomial_decay_lr(
 
 @public("nn")
 def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int) -> list[float]:
-    """From 0 to `learning_rate`, a little more each epoch.
+    """Linear warm-up from 0 to `learning_rate`, per epoch.
 
     >>> [round(rate, 4) for rate in warmup_lr(0.1, 6, 2, 2)]
     [0.0, 0.0, 0.05, 0.05, 0.1, 0.1]
@@ -210,5 +211,5 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup
             f"{type(learning_rate)}."
         )
     check_float(learning_rate, "learning_rate", "", zero=True)
-    steps = _steps(total_step, step_per_epoch, warmup_epoch, "warmup_epoch")
+    steps = _step_range(total_step, step_per_epoch, warmup_epoch, "warmup_epoch")
     return [learning_rate * min(step // step_per_epoch, warmup_epoch) / warmup_epoch for step in steps]

@@ -1,4 +1,4 @@
-"""What MindSpore's optimizers share here: one call changes a whole list of parameters."""
+"""Base class of MindSpore's optimizers: parameters are updated in lists with foreach kernels."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _SMALL = (torch.float16, torch.bfloat16)
 
 
 class ForeachOptimizer(Optimizer):
-    """Changes parameters list by list: all that have one learning rate, and one weight decay, go together.
+    """Updates lists of parameters that share a learning rate and a weight decay.
 
-    A class says which attributes hold what it keeps for each parameter (`slots`) and writes ``update``. Gradients of
-    some rows come to it whole, or, where it says `supports_sparse_gradients`, change those rows only.
+    A subclass sets `state_names`, the attributes that hold its per-parameter states, and implements
+    ``update``. Sparse gradients are converted to dense ones, or, with `supports_sparse_gradients`, update
+    only their rows.
     """
 
     _support_parallel_optimizer = True
     state_names: tuple[str, ...] = ()
     supports_sparse_gradients = False
-    # weight decay is part of the gradient; where it is not, `update` gets it as the attribute `_shrink`
+    # weight decay is added to the gradient; otherwise `update` reads it from the attribute `_shrink`
     has_coupled_weight_decay = True
 
     def construct(self, gradients: Any) -> Any:
@@ -43,62 +44,64 @@ class ForeachOptimizer(Optimizer):
             decays = None if self.has_coupled_weight_decay else self.get_weight_decay()
             self.global_step._torch.add_(1)
             self.begin_step()
-            for places in self._update_lists():
-                rate = unwrap(rates[places[0]] if self.is_group_lr else rates)
+            for indices in self._update_lists():
+                rate = unwrap(rates[indices[0]] if self.is_group_lr else rates)
                 if decays is not None:
-                    decay = decays[places[0]] if self.is_group else decays
+                    decay = decays[indices[0]] if self.is_group else decays
                     self.__dict__["_decoupled_weight_decay"] = (
-                        unwrap(decay).reshape(()) if self.decay_flags[places[0]] else None
+                        unwrap(decay).reshape(()) if self.decay_flags[indices[0]] else None
                     )
-                kept = [getattr(self, name) for name in self.state_names]
-                dense = [place for place in places if isinstance(grads[place], torch.Tensor)]
+                states = [getattr(self, name) for name in self.state_names]
+                dense = [index for index in indices if isinstance(grads[index], torch.Tensor)]
                 if dense:
                     self._update(
                         rate,
-                        [self._parameters[place]._torch for place in dense],
-                        [grads[place] for place in dense],  # type: ignore[misc]
-                        *([slot[place]._torch for place in dense] for slot in kept),
+                        [self._parameters[index]._torch for index in dense],
+                        [grads[index] for index in dense],  # type: ignore[misc]
+                        *([state[index]._torch for index in dense] for state in states),
                     )
-                for place in places:
-                    if isinstance(grads[place], RowTensor):
+                for index in indices:
+                    if isinstance(grads[index], RowTensor):
                         self.update_sparse(
                             rate,
-                            self._parameters[place]._torch,
-                            to_row_gradient(grads[place]),
-                            *(slot[place]._torch for slot in kept),
+                            self._parameters[index]._torch,
+                            to_row_gradient(grads[index]),
+                            *(state[index]._torch for state in states),
                         )
             if isinstance(self._parameters, ShardedParameters):
                 self._parameters.share()
         return (True,) * self.param_length
 
-    def _update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        """Update; parameters of a small floating type are computed in float32 and rounded once."""
+    def _update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        """Update; 16-bit parameters are computed in float32 and rounded once."""
         if params[0].dtype not in _SMALL:
-            self.update(lr, params, grads, *slots)
+            self.update(lr, params, grads, *states)
             return
-        lists = (params, *slots)
+        lists = (params, *states)
         wide = [_to_float32(tensors) for tensors in lists]
         self.update(lr, wide[0], _to_float32(grads), *wide[1:])
         for narrow, tensors in zip(lists, wide, strict=True):
             foreach.copy_(narrow, tensors)
 
     def begin_step(self) -> None:
-        """Change what is kept once for all parameters, such as powers of a decay."""
+        """Update states that are shared by all parameters, such as powers of a decay."""
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        """Change parameters of one learning rate, and what is kept for them, in place."""
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        """Update parameters of one learning rate and their states, in place."""
         raise NotImplementedError
 
-    def update_sparse(self, lr: torch.Tensor, param: torch.Tensor, rows: RowGradient, *slots: Any) -> None:
-        """Change the rows of a parameter of which its gradient has some; the others, and what is kept, stay."""
-        fresh = [each.clone() for each in (param, *slots)]
-        self._update(lr, fresh[:1], [rows.dense()], *([each] for each in fresh[1:]))
-        places = rows.row_mask()
-        for old, new in zip((param, *slots), fresh, strict=True):
-            old.copy_(torch.where(places, new, old))
+    def update_sparse(self, lr: torch.Tensor, param: torch.Tensor, rows: RowGradient, *states: Any) -> None:
+        """Update the rows of a parameter that its sparse gradient contains; other rows and their states are
+        unchanged.
+        """
+        updated = [each.clone() for each in (param, *states)]
+        self._update(lr, updated[:1], [rows.dense()], *([each] for each in updated[1:]))
+        row_mask = rows.row_mask()
+        for old, new in zip((param, *states), updated, strict=True):
+            old.copy_(torch.where(row_mask, new, old))
 
     def _store_float32(self, **numbers: float) -> None:
-        """Keep numbers under their names, and as lists of float32 are multiplied with them: ``_name``."""
+        """Store numbers, rounded to float32, under ``_name``."""
         for name, value in numbers.items():
             setattr(self, f"_{name}", float(np.float32(value)))
 
@@ -131,27 +134,27 @@ class ForeachOptimizer(Optimizer):
         )
 
     def _update_lists(self) -> list[list[int]]:
-        """The places of parameters that go together; those that this process changes."""
-        known: list[list[int]] | None = self.__dict__.get("_found_runs")
+        """Lists of the indices of parameters that are updated together, of those that this process updates."""
+        known: list[list[int]] | None = self.__dict__.get("_cached_update_lists")
         if known is None:
-            found: dict[Any, list[int]] = {}
-            for place, key in enumerate(self._keys()):
-                if self.optim_filter[place]:
-                    found.setdefault(key, []).append(place)
-            known = self.__dict__["_found_runs"] = list(found.values())
+            indices_by_key: dict[Any, list[int]] = {}
+            for index, key in enumerate(self._keys()):
+                if self.optim_filter[index]:
+                    indices_by_key.setdefault(key, []).append(index)
+            known = self.__dict__["_cached_update_lists"] = list(indices_by_key.values())
         return known
 
     def _keys(self) -> Iterator[Any]:
-        for place in range(self.param_length):
-            lr = id(self.learning_rate[place]) if self.is_group_lr else 0
+        for index in range(self.param_length):
+            lr = id(self.learning_rate[index]) if self.is_group_lr else 0
             decay: Any = None
-            if not self.has_coupled_weight_decay and self.decay_flags[place]:
-                decay = id(self.weight_decay[place]) if self.is_group else 0
-            yield lr, decay, self._parameters[place]._torch.dtype
+            if not self.has_coupled_weight_decay and self.decay_flags[index]:
+                decay = id(self.weight_decay[index]) if self.is_group else 0
+            yield lr, decay, self._parameters[index]._torch.dtype
 
 
 def _to_float32(tensors: Tensors) -> Tensors:
-    """The same values in float32, in one call for all."""
+    """The tensors cast to float32, in one call."""
     wide = [torch.empty_like(each, dtype=torch.float32) for each in tensors]
     foreach.copy_(wide, tensors)
     return wide

@@ -8,7 +8,7 @@ import torch
 
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_float, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.update_rules import Tensors
 from millrace._src.runtime.tensor.backend.torch_private import foreach
@@ -18,8 +18,10 @@ __all__ = ["FTRL"]
 
 @public("nn")
 class FTRL(_FloatOptionsOptimizer):
-    """Follow the regularised leader. A gradient of some rows changes those only. The learning rate is one number.
+    """Follow the regularized leader. A sparse gradient updates only its rows. The learning rate is one
+    number.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> FTRL([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
     (True,)
@@ -55,22 +57,22 @@ class FTRL(_FloatOptionsOptimizer):
                 f"'{type(learning_rate).__name__}'."
             )
         check_float(learning_rate, "learning_rate", "FTRL")
-        self._take(l1=l1, l2=l2, initial_accum=initial_accum)
-        check_kind(lr_power, "lr_power", "FTRL", float)
+        self._set_options(l1=l1, l2=l2, initial_accum=initial_accum)
+        check_argument_type(lr_power, "lr_power", "FTRL", float)
         if lr_power > 0:
             raise ArgumentValueError(
                 f"For 'FTRL', the 'lr_power' must be less than or equal to 0, but got {lr_power}."
             )
-        self.use_locking = check_kind(use_locking, "use_locking", "FTRL", bool)
+        self.use_locking = check_argument_type(use_locking, "use_locking", "FTRL", bool)
         self.lr, self.lr_power = learning_rate, lr_power
         self._store_float32(power=-lr_power)
-        self.moments = self._filled("moments", initial_accum)
+        self.moments = self._clone_filled("moments", initial_accum)
         self.linear = self._parameters.clone(prefix="linear", init="zeros")
         if not self.is_group:
             self.decay_flags = (True,) * self.param_length
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        moments, linear = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        moments, linear = states
         before = foreach.pow(moments, self._power)
         foreach.addcmul_(moments, grads, grads)
         after = foreach.pow(moments, self._power)
@@ -79,11 +81,11 @@ class FTRL(_FloatOptionsOptimizer):
         foreach.sub_(before, after)
         foreach.addcmul_(linear, before, params)
         foreach.add_(linear, grads)
-        # towards 0 by l1; with the right sign, which MindSpore's CPU kernel has only where `linear` is above 0
-        near = foreach.abs(linear)
-        foreach.sub_(near, self._l1)
-        foreach.clamp_min_(near, 0)
-        foreach.mul_(near, foreach.sign(linear))
+        # soft thresholding by l1; MindSpore's CPU kernel has the right sign only where `linear` is above 0
+        shrunk = foreach.abs(linear)
+        foreach.sub_(shrunk, self._l1)
+        foreach.clamp_min_(shrunk, 0)
+        foreach.mul_(shrunk, foreach.sign(linear))
         foreach.add_(after, 2 * self._l2)
-        foreach.div_(near, after)
-        foreach.copy_(params, foreach.neg(near))
+        foreach.div_(shrunk, after)
+        foreach.copy_(params, foreach.neg(shrunk))

@@ -1,4 +1,4 @@
-"""What an optimizer is given as a learning rate or a weight decay, as Parameters and cells."""
+"""Hyperparameters of optimizers: learning rate and weight decay as Parameters and Cells."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ __all__ = [
 
 
 class ConstantSchedule(LearningRateSchedule):
-    """One rate for all steps, among others that change."""
+    """A constant rate, for groups with other rates that change."""
 
     def __init__(self, learning_rate: Parameter) -> None:
         super().__init__()
         self.learning_rate = learning_rate
 
     def construct(self, global_step: Any) -> Any:
-        # MindSpore adds 1 and takes it away, which leaves 0.00100005 of a rate of 0.001
+        # MindSpore adds 1 and subtracts it, which turns a rate of 0.001 into 0.00100005
         return self.learning_rate.value()
 
 
 class TableSchedule(LearningRateSchedule):
-    """A rate for each step; after the last step of the list its last rate stays."""
+    """A rate per step; after the end of the list the last rate applies."""
 
     def __init__(self, learning_rate: Tensor, name: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class TableSchedule(LearningRateSchedule):
 
 
 class ScaledWeightDecay(Cell):
-    """A weight decay that changes from step to step, in the scale of the gradients."""
+    """A dynamic weight decay, scaled with the gradients."""
 
     def __init__(self, weight_decay: Cell, loss_scale: float) -> None:
         super().__init__()
@@ -77,10 +77,10 @@ def parse_learning_rate(rate: Any, owner: str) -> Any:
                 "For 'Optimizer', if 'learning_rate' is Tensor type, then the dimension of it should be 0 or 1, "
                 f"but got {rate.ndim}."
             )
-        made = Tensor(rate.asnumpy().astype(np.float32))
+        rate_tensor = Tensor(rate.asnumpy().astype(np.float32))
     elif isinstance(rate, Iterable):
         try:
-            made = Tensor(np.array(list(rate)).astype(np.float32))
+            rate_tensor = Tensor(np.array(list(rate)).astype(np.float32))
         except ValueError:
             raise ArgumentValueError(
                 f"For 'Optimizer', the argument 'learning_rate' must be a number, or one for each step, "
@@ -91,33 +91,33 @@ def parse_learning_rate(rate: Any, owner: str) -> Any:
             "For 'Optimizer', the argument 'learning_rate' must be int, float, Tensor, Iterable or "
             f"LearningRateSchedule, but got {type(rate)}."
         )
-    if is_per_step(made) and made.size < 2:
+    if is_per_step(rate_tensor) and rate_tensor.size < 2:
         warnings.warn(
             "For 'Optimizer', a learning rate for each step should have more than one element, "
-            f"but got {made.size}; give a number where the rate stays",
+            f"but got {rate_tensor.size}; pass a number for a constant rate",
             UserWarning,
             stacklevel=4,
         )
-    return made
+    return rate_tensor
 
 
 def is_per_step(rate: Any) -> bool:
-    """Whether a rate that was read has a value for each step."""
+    """Whether a parsed rate has one value per step."""
     return isinstance(rate, Tensor) and rate.ndim == 1
 
 
 def make_learning_rate(rate: Any, name: str, among_cells: bool) -> Any:
-    """A rate that was read as the Parameter or the cell that an optimizer holds."""
+    """The Parameter or Cell that an optimizer holds for a parsed rate."""
     if is_per_step(rate):
         return TableSchedule(rate, name)
     if isinstance(rate, (float, Tensor)):
-        made = Parameter(Tensor(rate, float32) if isinstance(rate, float) else rate, name)
-        return ConstantSchedule(made) if among_cells else made
+        parameter = Parameter(Tensor(rate, float32) if isinstance(rate, float) else rate, name)
+        return ConstantSchedule(parameter) if among_cells else parameter
     return rate
 
 
 def parse_weight_decay(decay: Any, loss_scale: float, owner: str) -> float | ScaledWeightDecay:
-    """A weight decay in the scale of the gradients."""
+    """A weight decay, scaled with the gradients."""
     if isinstance(decay, (float, int)):
         return check_float(float(decay), "weight_decay", owner, zero=True) * loss_scale
     if isinstance(decay, Cell):

@@ -1,4 +1,4 @@
-"""Optimizers for very large batches, which look at the norm of each parameter: Lamb and LARS."""
+"""Lamb: layer-wise adaptive moments for very large batches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["Lamb"]
 
 @public("nn")
 class Lamb(_MomentOptimizer):
-    """Adam with corrected moments, whose step is as long as the parameter's norm says.
+    """Lamb: Adam with bias correction, whose step is scaled by the ratio of parameter norm to step norm.
 
-    ``r = m_hat / (sqrt(v_hat) + eps) + weight_decay * p``, then ``p -= lr * |p| / |r| * r``; where a norm is 0 the
-    ratio is 1. MindSpore has no kernel for it on a CPU: this is the paper's formula, "Large Batch Optimization for Deep
-    Learning".
+    ``r = m_hat / (sqrt(v_hat) + eps) + weight_decay * p``, then ``p -= lr * |p| / |r| * r``; if a norm is 0
+    the ratio is 1. MindSpore has no CPU kernel for it: this is the formula of the paper, "Large Batch
+    Optimization for Deep Learning".
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([3.0, 4.0]), name="weight")
     >>> Lamb([weight], learning_rate=0.1)((Tensor([1.0, -1.0]),))
     (True,)
@@ -44,25 +45,25 @@ class Lamb(_MomentOptimizer):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay)
-        self._take(beta1, beta2, eps)
+        self._set_options(beta1, beta2, eps)
         self.params = self._parameters
         self.moments1 = self._parameters.clone(prefix="lamb_m", init="zeros")
         self.moments2 = self._parameters.clone(prefix="lamb_v", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        first, second = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        first, second = states
         update_moments(grads, first, second, self._beta1, self._beta2)
         step = self.global_step._torch.reshape(()).to(torch.float32)
-        below = foreach.div(second, 1 - self._beta2**step)
-        foreach.sqrt_(below)
-        foreach.add_(below, self._eps)
+        denominator = foreach.div(second, 1 - self._beta2**step)
+        foreach.sqrt_(denominator)
+        foreach.add_(denominator, self._eps)
         steps = foreach.div(first, 1 - self._beta1**step)
-        foreach.div_(steps, below)
+        foreach.div_(steps, denominator)
         if self._decoupled_weight_decay is not None:
             foreach.add_(steps, foreach.mul(params, self._decoupled_weight_decay))
-        sizes, lengths = foreach.norm(params), foreach.norm(steps)
+        param_norms, step_norms = foreach.norm(params), foreach.norm(steps)
         rates = [
             lr * torch.where((size > 0) & (length > 0), size / length, 1.0)
-            for size, length in zip(sizes, lengths, strict=True)
+            for size, length in zip(param_norms, step_norms, strict=True)
         ]
         foreach.addcmul_(params, steps, rates, value=-1)

@@ -11,7 +11,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.optim.optimizer import Optimizer
 from millrace._src.runtime.optim.sparse_gradient import to_row_gradient, to_torch_gradient
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -26,10 +26,10 @@ def _not_norm_nor_bias(param: Parameter) -> bool:
 
 @public("nn")
 class LARS(Optimizer):
-    """An optimizer whose gradients are brought to the scale of each parameter first.
+    """LARS: scales the gradients to the norm of each parameter before another optimizer applies them.
 
-    A gradient becomes ``(g + weight_decay * p) * coefficient * |p| / (|g| + weight_decay * |p| + epsilon)``, where
-    `lars_filter` says so of its parameter; the optimizer inside leaves its weight decay to this one.
+    A gradient becomes ``(g + weight_decay * p) * coefficient * |p| / (|g| + weight_decay * |p| + epsilon)``
+    if `lars_filter` is True for its parameter. LARS also applies the weight decay of the inner optimizer.
 
     >>> from millrace._src.runtime.optim.momentum import Momentum
     >>> weight = Parameter(Tensor([3.0, 4.0]), name="weight")
@@ -52,9 +52,9 @@ class LARS(Optimizer):
             raise ArgumentTypeError(
                 f"For 'LARS', the type of 'optimizer' should be 'Optimizer', but got type '{type(optimizer).__name__}'."
             )
-        check_kind(epsilon, "epsilon", "LARS", float)
-        check_kind(coefficient, "coefficient", "LARS", float)
-        check_kind(use_clip, "use_clip", "LARS", bool)
+        check_argument_type(epsilon, "epsilon", "LARS", float)
+        check_argument_type(coefficient, "coefficient", "LARS", float)
+        check_argument_type(use_clip, "use_clip", "LARS", bool)
         self.opt = optimizer
         self.epsilon, self.coefficient, self.use_clip = epsilon, coefficient, use_clip
         for name in (
@@ -73,34 +73,34 @@ class LARS(Optimizer):
                 )
             self.is_group_lr, self.dynamic_lr = optimizer.is_group_lr, optimizer.dynamic_lr
             self.origin_learning_rate = optimizer.learning_rate
-        # both are done here from now on
+        # LARS applies both from now on
         optimizer.decay_flags = (False,) * optimizer.param_length
         optimizer.exec_weight_decay = optimizer.dynamic_weight_decay = optimizer.need_scale = False
 
     def construct(self, gradients: Any) -> Any:
         with torch.no_grad():
             grads = [
-                each if isinstance(each, torch.Tensor) else to_row_gradient(each).dense()
-                for each in map(to_torch_gradient, gradients, self.parameters)
+                grad if isinstance(grad, torch.Tensor) else to_row_gradient(grad).dense()
+                for grad in map(to_torch_gradient, gradients, self.parameters)
             ]
             grads = list(self._unscale_gradients(list(grads)))  # type: ignore[arg-type]
             rates = self.opt.get_lr() if self.use_clip else None
             decays = self.get_weight_decay()
-            for place, flag in enumerate(self.lars_flag):
+            for index, flag in enumerate(self.lars_flag):
                 if flag:
-                    grads[place] = self._brought(place, grads[place], rates, decays)
-        return self.opt(tuple(wrap(each) for each in grads))
+                    grads[index] = self._scale_gradient(index, grads[index], rates, decays)
+        return self.opt(tuple(wrap(grad) for grad in grads))
 
-    def _brought(self, place: int, grad: torch.Tensor, rates: Any, decays: Any) -> torch.Tensor:
-        weight = self.parameters[place]._torch
+    def _scale_gradient(self, index: int, grad: torch.Tensor, rates: Any, decays: Any) -> torch.Tensor:
+        weight = self.parameters[index]._torch
         decay: Any = 0.0
-        if self.decay_flags[place]:
-            decay = unwrap(decays[place] if self.is_group else decays).reshape(()) / self.loss_scale
-        size, length = weight.norm(), grad.norm()
-        ratio = self.coefficient * size / (length + decay * size + self.epsilon)
+        if self.decay_flags[index]:
+            decay = unwrap(decays[index] if self.is_group else decays).reshape(()) / self.loss_scale
+        param_norm, grad_norm = weight.norm(), grad.norm()
+        ratio = self.coefficient * param_norm / (grad_norm + decay * param_norm + self.epsilon)
         ratio = torch.where(
-            (size > 0) & (length > 0), ratio, 1.0
-        )  # else weights that begin at 0 would stay there
+            (param_norm > 0) & (grad_norm > 0), ratio, 1.0
+        )  # else weights that are initialized to 0 would stay 0
         if rates is not None:
-            ratio = torch.clamp_max(ratio / unwrap(rates[place] if self.is_group_lr else rates), 1.0)
+            ratio = torch.clamp_max(ratio / unwrap(rates[index] if self.is_group_lr else rates), 1.0)
         return (grad + weight * decay) * ratio

@@ -1,4 +1,6 @@
-"""Learning rates as cells: called with the number of a step, they give its rate. They are part of a recorded step."""
+"""Learning-rate schedules as Cells: called with the step number, they return the rate. They are part of a
+captured step.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_float, check_kind, check_positive_int
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float, check_positive_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.math.elementwise_unary import ceil, exp, floor
@@ -29,7 +31,7 @@ __all__ = [
 
 
 class LearningRateSchedule(Cell):
-    """The base of learning rates that change: write ``construct``, which gets the number of the step as a tensor.
+    """Base class of dynamic learning rates: implement ``construct``, which gets the step number as a tensor.
 
     >>> class Halving(LearningRateSchedule):
     ...     def construct(self, global_step):
@@ -39,17 +41,17 @@ class LearningRateSchedule(Cell):
     """
 
     def construct(self, global_step: Any) -> Any:
-        """The rate of a step; every schedule writes its own."""
+        """The rate of a step; every schedule implements it."""
         raise NotImplementedError("a learning rate schedule must have a method construct(global_step)")
 
 
-def _number(step: Any) -> Any:
-    """The number of a step, in the type of rates."""
+def _as_float_step(step: Any) -> Any:
+    """The step number in the dtype of rates."""
     return cast(step, float32) if isinstance(step, Tensor) else Tensor(float(step), float32)
 
 
 class _Decay(LearningRateSchedule):
-    """What three of the decays are made with."""
+    """Shared arguments of three decay schedules."""
 
     def __init__(
         self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
@@ -59,17 +61,18 @@ class _Decay(LearningRateSchedule):
         self.decay_steps = check_positive_int(decay_steps, "decay_steps", owner)
         self.learning_rate = check_float(learning_rate, "learning_rate", owner)
         self.decay_rate = check_float(decay_rate, "decay_rate", owner)
-        self.is_stair = check_kind(is_stair, "is_stair", owner, bool)
+        self.is_stair = check_argument_type(is_stair, "is_stair", owner, bool)
 
-    def _passed(self, step: Any) -> Any:
-        """How many times `decay_steps` have passed; whole ones only, where it goes by stairs."""
-        passed = _number(step) / self.decay_steps
+    def _elapsed_periods(self, step: Any) -> Any:
+        """The number of elapsed `decay_steps`; rounded down with `is_stair`."""
+        passed = _as_float_step(step) / self.decay_steps
         return floor(passed) if self.is_stair else passed
 
 
 @public("nn")
 class ExponentialDecayLR(_Decay):
-    """``learning_rate * decay_rate ** (step / decay_steps)``; with `is_stair` the exponent is a whole number.
+    """Exponential decay: ``learning_rate * decay_rate ** (step / decay_steps)``; with `is_stair` the exponent
+    is an integer.
 
     >>> rate = ExponentialDecayLR(0.1, 0.9, 4)
     >>> round(rate(Tensor(2)).item(), 6)
@@ -77,37 +80,43 @@ class ExponentialDecayLR(_Decay):
     """
 
     def construct(self, global_step: Any) -> Any:
-        return self.learning_rate * pow_op(self.decay_rate, self._passed(global_step))
+        return self.learning_rate * pow_op(self.decay_rate, self._elapsed_periods(global_step))
 
 
 @public("nn")
 class NaturalExpDecayLR(_Decay):
-    """``learning_rate * exp(-decay_rate * step)``; with `is_stair` the step is a multiple of `decay_steps`.
+    """Natural exponential decay: ``learning_rate * exp(-decay_rate * step)``; with `is_stair` the step is a
+    multiple of `decay_steps`.
 
     >>> round(NaturalExpDecayLR(0.1, 0.9, 4)(Tensor(2)).item(), 6)
     0.01653
     """
 
     def construct(self, global_step: Any) -> Any:
-        step = self._passed(global_step) * self.decay_steps if self.is_stair else _number(global_step)
+        step = (
+            self._elapsed_periods(global_step) * self.decay_steps
+            if self.is_stair
+            else _as_float_step(global_step)
+        )
         return self.learning_rate * exp(-self.decay_rate * step)
 
 
 @public("nn")
 class InverseDecayLR(_Decay):
-    """``learning_rate / (1 + decay_rate * step / decay_steps)``; with `is_stair` the quotient is a whole number.
+    """Inverse-time decay: ``learning_rate / (1 + decay_rate * step / decay_steps)``; with `is_stair` the
+    quotient is an integer.
 
     >>> round(InverseDecayLR(0.1, 0.9, 4)(Tensor(2)).item(), 6)
     0.068966
     """
 
     def construct(self, global_step: Any) -> Any:
-        return self.learning_rate / (1 + self.decay_rate * self._passed(global_step))
+        return self.learning_rate / (1 + self.decay_rate * self._elapsed_periods(global_step))
 
 
 @public("nn")
 class CosineDecayLR(LearningRateSchedule):
-    """Half a wave of the cosine from `max_lr` down to `min_lr` in `decay_steps`, and `min_lr` from then on.
+    """Cosine decay from `max_lr` to `min_lr` in `decay_steps`, then `min_lr`.
 
     >>> round(CosineDecayLR(0.01, 0.1, 4)(Tensor(2)).item(), 6)
     0.055
@@ -122,19 +131,19 @@ class CosineDecayLR(LearningRateSchedule):
         self.min_lr = check_float(min_lr, "min_lr", "CosineDecayLR", zero=True)
         self.max_lr = check_float(max_lr, "max_lr", "CosineDecayLR")
         self.decay_steps = check_positive_int(decay_steps, "decay_steps", "CosineDecayLR")
-        check_rising(min_lr, max_lr, "CosineDecayLR")
+        check_min_below_max(min_lr, max_lr, "CosineDecayLR")
 
     def construct(self, global_step: Any) -> Any:
-        step = minimum(_number(global_step), float(self.decay_steps))
+        step = minimum(_as_float_step(global_step), float(self.decay_steps))
         wave = 1.0 + cos(step * (math.pi / self.decay_steps))
         return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * wave
 
 
 @public("nn")
 class PolynomialDecayLR(LearningRateSchedule):
-    """A power of what is left of `decay_steps`, from `learning_rate` to `end_learning_rate`.
+    """Polynomial decay from `learning_rate` to `end_learning_rate` in `decay_steps`.
 
-    With `update_decay_steps` the decay begins anew over a longer stretch when it came to its end.
+    With `update_decay_steps` the decay restarts over a longer period at its end.
 
     >>> round(PolynomialDecayLR(0.1, 0.01, 4, 0.5)(Tensor(2)).item(), 6)
     0.07364
@@ -158,22 +167,22 @@ class PolynomialDecayLR(LearningRateSchedule):
             )
         self.end_learning_rate = check_float(end_learning_rate, "end_learning_rate", owner, zero=True)
         self.decay_steps = check_positive_int(decay_steps, "decay_steps", owner)
-        self.update_decay_steps = check_kind(update_decay_steps, "update_decay_steps", owner, bool)
+        self.update_decay_steps = check_argument_type(update_decay_steps, "update_decay_steps", owner, bool)
         self.power = check_float(power, "power", owner)
 
     def construct(self, global_step: Any) -> Any:
-        step, stretch = _number(global_step), float(self.decay_steps)
+        step, stretch = _as_float_step(global_step), float(self.decay_steps)
         if self.update_decay_steps:
-            whole: Any = stretch * maximum(ceil(step / stretch), 1.0)
+            total_steps: Any = stretch * maximum(ceil(step / stretch), 1.0)
         else:
-            step, whole = minimum(step, stretch), stretch
-        left = pow_op(1.0 - step / whole, self.power)
-        return (self.learning_rate - self.end_learning_rate) * left + self.end_learning_rate
+            step, total_steps = minimum(step, stretch), stretch
+        remaining = pow_op(1.0 - step / total_steps, self.power)
+        return (self.learning_rate - self.end_learning_rate) * remaining + self.end_learning_rate
 
 
 @public("nn")
 class WarmUpLR(LearningRateSchedule):
-    """From 0 to `learning_rate` in equal steps, and that from then on.
+    """Linear warm-up from 0 to `learning_rate` in `warmup_steps`, then constant.
 
     >>> round(WarmUpLR(0.1, 4)(Tensor(1)).item(), 6)
     0.025
@@ -190,12 +199,12 @@ class WarmUpLR(LearningRateSchedule):
         self.warmup_steps = check_positive_int(warmup_steps, "warmup_steps", "WarmUpLR")
 
     def construct(self, global_step: Any) -> Any:
-        step = minimum(_number(global_step), float(self.warmup_steps))
+        step = minimum(_as_float_step(global_step), float(self.warmup_steps))
         return self.learning_rate * (step / self.warmup_steps)
 
 
-def check_rising(low: float, high: float, owner: str) -> None:
-    """A largest rate that is above the smallest."""
+def check_min_below_max(low: float, high: float, owner: str) -> None:
+    """Check that the largest rate is above the smallest."""
     if low >= high:
         raise ArgumentValueError(
             f"For '{owner}', the 'max_lr' must be greater than the 'min_lr', but got 'max_lr' value: {high}, "

@@ -1,4 +1,4 @@
-"""A step along a direction that is long enough and falls enough (the strong conditions of Wolfe)."""
+"""Line search with the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ __all__ = ["LineSearchResult", "line_search"]
 
 
 class LineSearchResult(NamedTuple):
-    """What a line search found: whether it failed, iterations, calls of the function and of its gradient, the step, the
-    value and the gradient there."""
+    """Result of a line search: whether it failed, iterations, numbers of function and gradient calls, the
+    step, and the value and the gradient there.
+    """
 
     failed: bool
     nit: int
@@ -29,7 +30,7 @@ class LineSearchResult(NamedTuple):
 
 
 class _LineFunction:
-    """A function along a line, its calls counted."""
+    """A function along a line, with call counters."""
 
     def __init__(self, f: Callable[..., Any], slope: Callable[..., Any], start: Any, direction: Any) -> None:
         self.f, self.slope, self.start, self.direction = f, slope, start, direction
@@ -38,28 +39,28 @@ class _LineFunction:
 
     def __call__(self, step: float) -> tuple[float, float]:
         """The value and the slope at a step."""
-        at = self.start + self.direction * step
+        point = self.start + self.direction * step
         self.calls += 1
         self.slopes += 1
-        self.gradient = self.slope(at)
-        return float(self.f(at).asnumpy()), float((self.gradient * self.direction).sum().asnumpy())
+        self.gradient = self.slope(point)
+        return float(self.f(point).asnumpy()), float((self.gradient * self.direction).sum().asnumpy())
 
 
 def _cubic_minimizer(low: Any, high: Any) -> float:
-    """Where the cubic through two points with their slopes is least; the middle where that is near an end."""
+    """The minimizer of the cubic through two points with their slopes; the midpoint if it is near an end."""
     (a, fa, da), (b, fb, db) = low, high
     width = b - a
     if width:
-        bend = da + db - 3 * (fb - fa) / width
-        root = bend * bend - da * db
+        curvature = da + db - 3 * (fb - fa) / width
+        root = curvature * curvature - da * db
         if root >= 0:
             root = root**0.5 * (1 if width > 0 else -1)
-            below = db - da + 2 * root
-            if below:
-                at = b - width * (db + root - bend) / below
+            denominator = db - da + 2 * root
+            if denominator:
+                minimizer = b - width * (db + root - curvature) / denominator
                 least, most = min(a, b), max(a, b)
-                if least + 0.1 * (most - least) <= at <= most - 0.1 * (most - least):
-                    return float(at)
+                if least + 0.1 * (most - least) <= minimizer <= most - 0.1 * (most - least):
+                    return float(minimizer)
     return float((a + b) / 2)
 
 
@@ -76,41 +77,59 @@ def line_search(
     c2: float = 0.9,
     maxiter: int = 20,
 ) -> LineSearchResult:
-    """A step from `xk` along `pk` after which the value is lower by `c1` of what the slope promises, and the slope has
-    fallen to `c2` of what it was.
+    """Find a step from `xk` along `pk` that satisfies the strong Wolfe conditions: sufficient decrease with
+    `c1`, curvature with `c2`.
 
     >>> found = line_search(lambda x: (x * x).sum(), Tensor([1.0, 1.0]), Tensor([-1.0, -1.0]))
     >>> found.a_k, found.failed
     (1.0, False)
     """
-    for name, given in (("xk", xk), ("pk", pk)):
-        if not isinstance(given, Tensor):
-            raise ArgumentTypeError(f"For 'line_search', '{name}' must be a Tensor, but got {given!r}.")
+    for name, argument in (("xk", xk), ("pk", pk)):
+        if not isinstance(argument, Tensor):
+            raise ArgumentTypeError(f"For 'line_search', '{name}' must be a Tensor, but got {argument!r}.")
     slope = grad(f) if jac is None else jac
-    along = _LineFunction(f, slope, xk, pk)
-    along.calls, along.slopes = int(old_fval is None), int(gfk is None)
+    line_function = _LineFunction(f, slope, xk, pk)
+    line_function.calls, line_function.slopes = int(old_fval is None), int(gfk is None)
     value = _number(f(xk) if old_fval is None else old_fval)
     gradient: Any = slope(xk) if gfk is None else gfk
-    fall = float((gradient * pk).sum().asnumpy())
-    start: Any = (0.0, value, fall)
-    before = start
+    initial_slope = float((gradient * pk).sum().asnumpy())
+    start: Any = (0.0, value, initial_slope)
+    previous = start
     step, status = 1.0, 1
-    here: Any = (step, *along(step))
-    for turn in range(1, maxiter + 1):
-        at, height, now = here
-        if height > value + c1 * at * fall or (turn > 1 and height >= before[1]):
-            return _zoom(along, start, before, here, c1, c2, turn, maxiter)
-        if abs(now) <= -c2 * fall:
+    current: Any = (step, *line_function(step))
+    for iteration in range(1, maxiter + 1):
+        point_step, current_value, current_slope = current
+        if current_value > value + c1 * point_step * initial_slope or (
+            iteration > 1 and current_value >= previous[1]
+        ):
+            return _zoom(line_function, start, previous, current, c1, c2, iteration, maxiter)
+        if abs(current_slope) <= -c2 * initial_slope:
             return LineSearchResult(
-                False, turn, along.calls, along.slopes, turn + 1, at, height, along.gradient, 0
+                False,
+                iteration,
+                line_function.calls,
+                line_function.slopes,
+                iteration + 1,
+                point_step,
+                current_value,
+                line_function.gradient,
+                0,
             )
-        if now >= 0:
-            return _zoom(along, start, here, before, c1, c2, turn, maxiter)
-        before = here
+        if current_slope >= 0:
+            return _zoom(line_function, start, current, previous, c1, c2, iteration, maxiter)
+        previous = current
         step *= 2
-        here = (step, *along(step))
+        current = (step, *line_function(step))
     return LineSearchResult(
-        True, maxiter, along.calls, along.slopes, maxiter, here[0], here[1], along.gradient, status
+        True,
+        maxiter,
+        line_function.calls,
+        line_function.slopes,
+        maxiter,
+        current[0],
+        current[1],
+        line_function.gradient,
+        status,
     )
 
 
@@ -119,44 +138,51 @@ def _number(value: Any) -> float:
 
 
 def _zoom(
-    along: _LineFunction, start: Any, low: Any, high: Any, c1: float, c2: float, turn: int, maxiter: int
+    line_function: _LineFunction,
+    start: Any,
+    low: Any,
+    high: Any,
+    c1: float,
+    c2: float,
+    bracket_iterations: int,
+    maxiter: int,
 ) -> LineSearchResult:
-    """The search between a low point and another, one of whose sides holds a step that will do."""
-    _, value, fall = start
-    for more in range(maxiter):
+    """The zoom phase: search between two points that bracket an acceptable step."""
+    _, value, initial_slope = start
+    for iteration in range(maxiter):
         step = _cubic_minimizer(low, high)
-        height, now = along(step)
-        here = (step, height, now)
-        if height > value + c1 * step * fall or height >= low[1]:
-            high = here
+        current_value, current_slope = line_function(step)
+        current = (step, current_value, current_slope)
+        if current_value > value + c1 * step * initial_slope or current_value >= low[1]:
+            high = current
         else:
-            if abs(now) <= -c2 * fall:
+            if abs(current_slope) <= -c2 * initial_slope:
                 return LineSearchResult(
                     False,
-                    turn + more,
-                    along.calls,
-                    along.slopes,
-                    turn + more + 1,
+                    bracket_iterations + iteration,
+                    line_function.calls,
+                    line_function.slopes,
+                    bracket_iterations + iteration + 1,
                     step,
-                    height,
-                    along.gradient,
+                    current_value,
+                    line_function.gradient,
                     0,
                 )
-            if now * (high[0] - low[0]) >= 0:
+            if current_slope * (high[0] - low[0]) >= 0:
                 high = low
-            low = here
+            low = current
         if abs(high[0] - low[0]) < 1e-12:
             break
-    height, _ = along(low[0])
-    enough = height <= value + c1 * low[0] * fall and low[0] > 0
+    current_value, _ = line_function(low[0])
+    succeeded = current_value <= value + c1 * low[0] * initial_slope and low[0] > 0
     return LineSearchResult(
-        not enough,
-        turn + maxiter,
-        along.calls,
-        along.slopes,
-        turn,
+        not succeeded,
+        bracket_iterations + maxiter,
+        line_function.calls,
+        line_function.slopes,
+        bracket_iterations,
         low[0],
-        height,
-        along.gradient,
-        int(not enough),
+        current_value,
+        line_function.gradient,
+        int(not succeeded),
     )

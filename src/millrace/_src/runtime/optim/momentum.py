@@ -1,4 +1,4 @@
-"""Momentum, and plain descent with or without it."""
+"""Momentum with MindSpore's arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .foreach_optimizer import ForeachOptimizer
@@ -21,7 +21,8 @@ __all__ = ["Momentum"]
 
 @public("nn")
 class Momentum(ForeachOptimizer):
-    """``v = momentum * v + g``, then ``p -= lr * v``; with Nesterov's change ``p -= lr * (g + momentum * v)``.
+    """Momentum: ``v = momentum * v + g``, then ``p -= lr * v``; with Nesterov momentum ``p -= lr * (g +
+    momentum * v)``.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> optimizer = Momentum([weight], learning_rate=0.5, momentum=0.9)
@@ -43,7 +44,7 @@ class Momentum(ForeachOptimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_kind(momentum, "momentum", "Momentum", float)
+        check_argument_type(momentum, "momentum", "Momentum", float)
         if momentum < 0.0:
             raise ArgumentValueError(
                 f"For 'Momentum', the argument 'momentum' must be at least 0.0, but got {momentum}"
@@ -54,5 +55,5 @@ class Momentum(ForeachOptimizer):
         self.params, self.use_nesterov = self._parameters, use_nesterov
         self.moments = self._parameters.clone(prefix="moments", init="zeros")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        momentum_step(params, grads, slots[0], lr, self.momentum._torch, self.use_nesterov)
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        momentum_step(params, grads, states[0], lr, self.momentum._torch, self.use_nesterov)

@@ -17,14 +17,15 @@ __all__ = ["NAdam"]
 
 @public("experimental.optim")
 class NAdam(ParamGroupForeachOptimizer):
-    """Adam with Nesterov's change, whose momentum grows from step to step.
+    """NAdam: Adam with Nesterov momentum, which grows from step to step.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> NAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("exp_avg", "exp_avg_sq", "mu_product")
+    state_names = ("exp_avg", "exp_avg_sq", "mu_product")
 
     def __init__(
         self,
@@ -39,24 +40,24 @@ class NAdam(ParamGroupForeachOptimizer):
         check_greater(momentum_decay, "momentum_decay", "NAdam", equal=True)
         options = {"betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, {"lr": lr, **options, "momentum_decay": momentum_decay})
-        self._count()
+        self._create_step_counter()
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
-        self.mu_product = self._numbers("mu_product_", 1.0)
+        self.mu_product = self._scalar_states("mu_product_", 1.0)
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        first, second, products = slots
+        first, second, products = states
         (beta1, beta2), step, fading = group["betas"], self.step_number(), group["momentum_decay"]
         now = beta1 * (1.0 - 0.5 * 0.96 ** (step * fading))
         ahead = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * fading))
         foreach.mul_(products, now)
         update_moments(grads, first, second, beta1, beta2)
-        below = foreach.div(second, 1 - beta2**step)
-        foreach.sqrt_(below)
-        foreach.add_(below, group["eps"])
-        # by the gradient, then by the mean; the products are the same for all parameters of a group
+        denominator = foreach.div(second, 1 - beta2**step)
+        foreach.sqrt_(denominator)
+        foreach.add_(denominator, group["eps"])
+        # a step by the gradient, then by the mean; the products are the same for all parameters of a group
         product = products[0]
-        gradient_descent_step(params, foreach.div(grads, below), lr * (1.0 - now) / (1.0 - product))
-        gradient_descent_step(params, foreach.div(first, below), lr * ahead / (1.0 - product * ahead))
+        gradient_descent_step(params, foreach.div(grads, denominator), lr * (1.0 - now) / (1.0 - product))
+        gradient_descent_step(params, foreach.div(first, denominator), lr * ahead / (1.0 - product * ahead))

@@ -1,4 +1,4 @@
-"""``Optimizer``: the base of all that change parameters by gradients; groups, rates, decay, the scale of the loss."""
+"""``Optimizer``: base class with parameter groups, learning rates, weight decay and loss scale."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed.sharded_optimizer import ShardedParameters, shard_parameters
-from millrace._src.runtime.nn.argument_types import check_float, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.containers import CellList
 from millrace._src.runtime.ops.array.assign import AssignAdd
@@ -40,12 +40,14 @@ __all__ = ["Optimizer"]
 
 @public("nn")
 class Optimizer(Cell):
-    """The base of optimizers: one's own makes what it keeps in ``__init__``, and changes parameters in ``construct``.
+    """Base class of optimizers: a subclass creates its states in ``__init__`` and updates parameters in
+    ``construct``.
 
-    `learning_rate` is a number, a tensor with one, a list or tensor with one for each step, or a schedule. `parameters`
-    is a list of Parameters, or of groups: dicts with ``params`` and, as wanted, ``lr``, ``weight_decay`` and
-    ``grad_centralization``; a group ``{"order_params": ...}`` says the order of all. Without groups, `weight_decay`
-    leaves out parameters with "beta" or "gamma" in their names. `loss_scale` is what the loss was multiplied with.
+    `learning_rate` is a number, a tensor with one, a list or tensor with one per step, or a schedule.
+    `parameters` is a list of Parameters, or of groups: dicts with ``params`` and optionally ``lr``,
+    ``weight_decay`` and ``grad_centralization``; a group ``{"order_params": ...}`` defines the order of all
+    parameters. Without groups, `weight_decay` skips parameters with "beta" or "gamma" in their names.
+    `loss_scale` is the factor of the loss.
 
     >>> from millrace import ops
     >>> class Descent(Optimizer):
@@ -61,10 +63,10 @@ class Optimizer(Cell):
     """
 
     _support_parallel_optimizer = False
-    # whether `target` may be set, which changes nothing here
+    # whether `target` may be set, which has no effect here
     _target_is_settable = False
 
-    # what an optimizer was made with: of these another can be made for other parameters
+    # constructor arguments, from which an optimizer for other parameters can be created
     init_params: dict[str, Any]
     init_learning_rate: Any
     init_args: dict[str, Any]
@@ -81,19 +83,19 @@ class Optimizer(Cell):
         owner = type(self).__name__
         if isinstance(parameters, Cell):
             raise ArgumentTypeError(
-                f"For '{owner}', the parameters must be a list of Parameters, but got the net itself: give it "
+                f"For '{owner}', the parameters must be a list of Parameters, but got the network itself. Pass "
                 "net.trainable_params()."
             )
-        given = as_parameter_list(parameters, "parameters")
-        grouped = all(isinstance(each, dict) for each in given)
-        if not grouped and not all(isinstance(each, Parameter) for each in given):
+        parameter_list = as_parameter_list(parameters, "parameters")
+        grouped = all(isinstance(parameter, dict) for parameter in parameter_list)
+        if not grouped and not all(isinstance(parameter, Parameter) for parameter in parameter_list):
             raise ArgumentTypeError(
                 "For 'Optimizer', all elements of the argument 'parameters' must be 'Parameter' or 'dict', please "
                 "check the 'parameters'."
             )
         if isinstance(loss_scale, int):
             loss_scale = float(loss_scale)
-        check_kind(loss_scale, "loss_scale", owner, float)
+        check_argument_type(loss_scale, "loss_scale", owner, float)
         self.loss_scale = check_float(loss_scale, "loss_scale", owner)
         self.reciprocal_scale = Tensor(1.0 / loss_scale, float32)
         self.need_scale = loss_scale != 1.0
@@ -102,33 +104,33 @@ class Optimizer(Cell):
         self.assignadd, self.map_, self.hyper_map = AssignAdd(), Map(), HyperMap()
         self.map_reverse, self.hyper_map_reverse = Map(None, True), HyperMap(None, True)
         self._unique, self._target = True, get_context("device_target")
-        self._read_arguments(parse_learning_rate(learning_rate, owner), given, weight_decay, grouped)
+        self._read_arguments(parse_learning_rate(learning_rate, owner), parameter_list, weight_decay, grouped)
         self._unique = not any(param.unique for param in self._parameters)
         self.param_length = len(self._parameters)
         self.cache_enable = tuple(param.cache_enable for param in self._parameters)
         self.use_parallel = False
-        self.param_rank: tuple[int, ...] | None = None  # whose each is
+        self.param_rank: tuple[int, ...] | None = None  # the owner of each parameter
         self.optim_filter = (True,) * self.param_length
         if self._support_parallel_optimizer:
             self._shard_states()
         self.add_flags(skip_auto_parallel_compile=True)
 
-    def _read_arguments(self, rate: Any, given: list[Any], weight_decay: Any, grouped: bool) -> None:
-        """Take parameters with their rates and decays, in groups or not."""
+    def _read_arguments(self, rate: Any, parameter_list: list[Any], weight_decay: Any, grouped: bool) -> None:
+        """Read parameters with their learning rates and weight decays, in groups or not."""
         owner = type(self).__name__
         self.is_group, self.grad_centralization = grouped, False
         if grouped:
-            members = parse_groups(given, rate, weight_decay, self.loss_scale, owner)
-            self.is_group_lr = any("lr" in group for group in given)
-            self.is_group_params_ordered = any("order_params" in group for group in given)
+            members = parse_groups(parameter_list, rate, weight_decay, self.loss_scale, owner)
+            self.is_group_lr = any("lr" in group for group in parameter_list)
+            self.is_group_params_ordered = any("order_params" in group for group in parameter_list)
             self.group_params = [member.param for member in members]
             self.group_lr = [member.lr for member in members]
             self.group_weight_decay = [member.weight_decay for member in members]
             self.group_grad_centralization = [member.grad_centralization for member in members]
-            given, decays = self.group_params, self.group_weight_decay
+            parameter_list, decays = self.group_params, self.group_weight_decay
             self.grad_centralization_flags = tuple(self.group_grad_centralization)
         else:
-            check_unique(given)
+            check_unique(parameter_list)
             self.is_group_lr = self.is_group_params_ordered = False
             decays = [parse_weight_decay(weight_decay, self.loss_scale, owner)]
         self.learning_rate: Any
@@ -142,7 +144,7 @@ class Optimizer(Cell):
         else:
             self.dynamic_lr = is_per_step(rate) or isinstance(rate, Cell)
             self.learning_rate = make_learning_rate(rate, "learning_rate", False)
-        self.parameters = ParameterTuple(given)
+        self.parameters = ParameterTuple(parameter_list)
         self._parameters = self.parameters
         changing = tuple(isinstance(decay, Cell) for decay in decays)
         self.dynamic_weight_decay = any(changing)
@@ -154,24 +156,24 @@ class Optimizer(Cell):
             self.decay_flags = tuple(isinstance(decay, Cell) or decay > 0 for decay in decays)
             self.weight_decay, self.dynamic_decay_flags = tuple(tensors), changing
         else:
-            self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in given)
+            self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in parameter_list)
             self.weight_decay, self.dynamic_decay_flags = tensors[0], changing[0]
 
     def _shard_states(self) -> None:
-        """Where the context asks for it, this process keeps the state of some parameters and changes those."""
-        mine = shard_parameters(self._parameters)
-        if isinstance(mine, ShardedParameters):
-            self._parameters = mine
-            self.use_parallel, self.param_rank, self.optim_filter = True, mine.owners, mine.local
+        """Shard the optimizer states over the processes if the parallel context enables it."""
+        sharded = shard_parameters(self._parameters)
+        if isinstance(sharded, ShardedParameters):
+            self._parameters = sharded
+            self.use_parallel, self.param_rank, self.optim_filter = True, sharded.owners, sharded.local
 
     def construct(self, *hyper_params: Any) -> Any:
-        """Change the parameters; every optimizer writes its own."""
+        """Update the parameters; every optimizer implements it."""
         raise NotImplementedError("an optimizer must have a method construct(gradients)")
 
-    # --- what changes from step to step ------------------------------------------------------------------------
+    # --- values of the current step ----------------------------------------------------------------------------
 
     def get_lr(self) -> Any:
-        """The learning rate of this step; a tuple with one for each parameter, where groups have their own."""
+        """The learning rate of this step; a tuple with one per parameter if groups have separate rates."""
         if not self.dynamic_lr:
             return self.learning_rate
         if not self.is_group_lr:
@@ -179,7 +181,7 @@ class Optimizer(Cell):
         return self._evaluate_schedules(self.learning_rate)
 
     def get_weight_decay(self) -> Any:
-        """The weight decay of this step; a tuple with one for each parameter, where there are groups."""
+        """The weight decay of this step; a tuple with one per parameter if there are groups."""
         if not self.dynamic_weight_decay:
             return self.weight_decay
         if not self.is_group:
@@ -187,15 +189,17 @@ class Optimizer(Cell):
         return self._evaluate_schedules(self.weight_decay)
 
     def _evaluate_schedules(self, schedules: Iterable[Any]) -> tuple[Any, ...]:
-        """What each schedule gives for this step; asked once, though many parameters have it."""
-        made: dict[int, Any] = {}
-        for each in schedules:
-            if id(each) not in made:
-                made[id(each)] = each(self.global_step).reshape(()) if isinstance(each, Cell) else each
-        return tuple(made[id(each)] for each in schedules)
+        """The values of the schedules for this step. Each schedule is evaluated once."""
+        value_by_id: dict[int, Any] = {}
+        for schedule in schedules:
+            if id(schedule) not in value_by_id:
+                value_by_id[id(schedule)] = (
+                    schedule(self.global_step).reshape(()) if isinstance(schedule, Cell) else schedule
+                )
+        return tuple(value_by_id[id(schedule)] for schedule in schedules)
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """The rate of a parameter, or a list of those of several: a Parameter, or the schedule that gives it.
+        """The learning rate of a parameter, or a list of those of several: a Parameter, or the schedule.
 
         >>> weight = Parameter(Tensor([1.0]), name="weight")
         >>> Optimizer(0.5, [weight]).get_lr_parameter(weight).item()
@@ -206,30 +210,32 @@ class Optimizer(Cell):
                 "For 'get_lr_parameter', the 'param' must be 'Parameter' or 'list' type, "
                 f"but got {type(param)}."
             )
-        places = {id(each): place for place, each in enumerate(self._parameters)}
-        found = []
+        index_by_id = {id(each): index for index, each in enumerate(self._parameters)}
+        rates = []
         for each in param if isinstance(param, list) else [param]:
-            check_kind(each, "parameter", type(self).__name__, Parameter)
-            if id(each) not in places:
+            check_argument_type(each, "parameter", type(self).__name__, Parameter)
+            if id(each) not in index_by_id:
                 raise ArgumentValueError(
                     f"For 'get_lr_parameter', the parameter {each.name} is not in optimizer, please check whether "
                     "the argument 'param' is correct."
                 )
-            rate = self.learning_rate[places[id(each)]] if self.is_group_lr else self.learning_rate
-            found.append(rate.learning_rate if isinstance(rate, (ConstantSchedule, TableSchedule)) else rate)
-        return found if isinstance(param, list) else found[0]
+            rate = self.learning_rate[index_by_id[id(each)]] if self.is_group_lr else self.learning_rate
+            rates.append(rate.learning_rate if isinstance(rate, (ConstantSchedule, TableSchedule)) else rate)
+        return rates if isinstance(param, list) else rates[0]
 
     def _is_dynamic_lr_or_weight_decay(self) -> bool:
         return bool(self.dynamic_lr or self.dynamic_weight_decay)
 
-    # --- what is done to gradients -----------------------------------------------------------------------------
+    # --- gradient transforms -----------------------------------------------------------------------------------
 
     def flatten_gradients(self, gradients: Any) -> Any:
-        """The gradients: parameters are not joined into long ones here, since a list of them takes one call anyway."""
+        """Return the gradients unchanged: parameters are not flattened here, since foreach kernels process a
+        list in one call.
+        """
         return gradients
 
     def decay_weight(self, gradients: Any) -> Any:
-        """The gradients and, where weights decay, a part of the weights."""
+        """Add the weight decay to the gradients."""
         return (
             self._on_torch_gradients(self._apply_weight_decay, gradients)
             if self.exec_weight_decay
@@ -237,82 +243,86 @@ class Optimizer(Cell):
         )
 
     def gradients_centralization(self, gradients: Any) -> Any:
-        """The gradients, less their mean for each output, in the groups that say so.
+        """Subtract the mean per output from the gradients, in the groups with ``grad_centralization``.
 
-        As in MindSpore, it takes weights of two axes or more whose second is a multiple of 16.
+        As in MindSpore, it applies to weights of two axes or more whose second is a multiple of 16.
         """
         return self._on_torch_gradients(self._centralize_gradients, gradients) if self.is_group else gradients
 
     def scale_grad(self, gradients: Any) -> Any:
-        """The gradients in the scale of a loss that was not multiplied."""
+        """Divide the gradients by the loss scale."""
         return self._on_torch_gradients(self._unscale_gradients, gradients) if self.need_scale else gradients
 
     def _on_torch_gradients(self, change: Callable[[list[Gradient]], list[Gradient]], gradients: Any) -> Any:
         with torch.no_grad():
-            made = change(
+            changed = change(
                 [
                     to_torch_gradient(each, param)
                     for each, param in zip(gradients, self._parameters, strict=True)
                 ]
             )
-        return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in made)
+        return tuple(each if isinstance(each, RowTensor) else wrap(each) for each in changed)
 
     def _apply_weight_decay(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.exec_weight_decay:
             return grads
         decay = self.get_weight_decay()
-        made = list(grads)
-        together: dict[Any, tuple[Any, list[int]]] = {}
-        for place, flag in enumerate(self.decay_flags):
+        decayed = list(grads)
+        indices_by_decay: dict[Any, tuple[Any, list[int]]] = {}
+        for index, flag in enumerate(self.decay_flags):
             if flag:
-                own = decay[place] if self.is_group else decay
-                weight = self._parameters[place]._torch
-                if isinstance(grads[place], RowTensor):
-                    rows = to_row_gradient(grads[place])
-                    made[place] = rows.add(weight[rows.indices] * _decay_factor(own, weight)).to_row_tensor()
+                param_decay = decay[index] if self.is_group else decay
+                weight = self._parameters[index]._torch
+                if isinstance(grads[index], RowTensor):
+                    rows = to_row_gradient(grads[index])
+                    decayed[index] = rows.add(
+                        weight[rows.indices] * _decay_factor(param_decay, weight)
+                    ).to_row_tensor()
                 else:
-                    together.setdefault((id(own), weight.dtype), (own, []))[1].append(place)
-        for own, several in together.values():
-            weights = [self._parameters[place]._torch for place in several]
-            added = foreach.mul(weights, _decay_factor(own, weights[0]))
-            foreach.add_(added, [grads[place] for place in several])
-            for place, each in zip(several, added, strict=True):
-                made[place] = each
-        return made
+                    indices_by_decay.setdefault((id(param_decay), weight.dtype), (param_decay, []))[1].append(
+                        index
+                    )
+        for param_decay, indices in indices_by_decay.values():
+            weights = [self._parameters[index]._torch for index in indices]
+            added = foreach.mul(weights, _decay_factor(param_decay, weights[0]))
+            foreach.add_(added, [grads[index] for index in indices])
+            for index, each in zip(indices, added, strict=True):
+                decayed[index] = each
+        return decayed
 
     def _centralize_gradients(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.is_group or not any(self.grad_centralization_flags):
             return grads
-        made = list(grads)
-        for place, flag in enumerate(self.grad_centralization_flags):
-            values = grads[place]
+        centralized = list(grads)
+        for index, flag in enumerate(self.grad_centralization_flags):
+            values = grads[index]
             rows = to_row_gradient(values) if isinstance(values, RowTensor) else None
             dense = values if rows is None else rows.values
             assert isinstance(dense, torch.Tensor)
             if flag and dense.ndim > 1 and dense.shape[1] % 16 == 0:
-                less = dense - dense.mean(dim=tuple(range(1, dense.ndim)), keepdim=True)
-                made[place] = less if rows is None else rows.with_values(less).to_row_tensor()
-        return made
+                centered = dense - dense.mean(dim=tuple(range(1, dense.ndim)), keepdim=True)
+                centralized[index] = centered if rows is None else rows.with_values(centered).to_row_tensor()
+        return centralized
 
     def _unscale_gradients(self, grads: list[Gradient]) -> list[Gradient]:
         if not self.need_scale:
             return grads
         scale = 1.0 / self.loss_scale
-        made: list[Gradient] = list(grads)
-        dense = [place for place, each in enumerate(grads) if not isinstance(each, RowTensor)]
-        for place, each in zip(dense, foreach.mul([grads[place] for place in dense], scale), strict=True):
-            made[place] = each
-        for place, found in enumerate(grads):
-            if isinstance(found, RowTensor):
-                rows = to_row_gradient(found)
-                made[place] = rows.with_values(rows.values * scale).to_row_tensor()
-        return made
+        unscaled: list[Gradient] = list(grads)
+        dense = [index for index, each in enumerate(grads) if not isinstance(each, RowTensor)]
+        for index, each in zip(dense, foreach.mul([grads[index] for index in dense], scale), strict=True):
+            unscaled[index] = each
+        for index, gradient in enumerate(grads):
+            if isinstance(gradient, RowTensor):
+                rows = to_row_gradient(gradient)
+                unscaled[index] = rows.with_values(rows.values * scale).to_row_tensor()
+        return unscaled
 
-    # --- where it runs -----------------------------------------------------------------------------------------
+    # --- target ------------------------------------------------------------------------------------------------
 
     @property
     def unique(self) -> bool:
-        """Whether rows that come twice in a sparse gradient are added up first."""
+        """Whether duplicate rows of a sparse gradient are added up first."""
         return bool(self._unique)
 
     @unique.setter
@@ -325,14 +335,14 @@ class Optimizer(Cell):
 
     @property
     def target(self) -> str:
-        """Where the parameters are changed: there where they are."""
+        """The device of the update: that of the parameters."""
         return str(self._target)
 
     @target.setter
     def target(self, value: str) -> None:
         if not self._target_is_settable:
             raise NotImplementedError(
-                "this optimizer has no 'target' to set: parameters change where they are"
+                "this optimizer does not support setting 'target': parameters are updated on their device"
             )
         if not isinstance(value, str):
             raise ArgumentTypeError(
@@ -352,6 +362,6 @@ class Optimizer(Cell):
 
 
 def _decay_factor(decay: Any, weight: torch.Tensor) -> torch.Tensor:
-    """A weight decay as a number in the type of a weight."""
-    made: torch.Tensor = unwrap(decay).reshape(()).to(weight.device, weight.dtype)
-    return made
+    """A weight decay as a tensor of the dtype of a weight."""
+    factor: torch.Tensor = unwrap(decay).reshape(()).to(weight.device, weight.dtype)
+    return factor

@@ -1,4 +1,4 @@
-"""Adam, AdamW and SGD with PyTorch's arguments and PyTorch's formulas."""
+"""Adam and AdamW with PyTorch's arguments and formulas (``mint.optim``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import torch
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.optim_adam import _ParamGroupAdam
 from millrace._src.runtime.tensor.parameter import Parameter
 
@@ -17,16 +18,16 @@ __all__ = ["MintAdam", "MintAdamW"]
 
 
 class _MintAdamBase(_ParamGroupAdam):
-    """The moments; the largest one is kept beside the groups, as MindSpore has it."""
+    """Adam states; the largest second moment is stored in the groups, as in MindSpore."""
 
-    # the number that the count of steps begins with, and what is added to it for the formula
+    # the initial value of the step counter, which is subtracted in the formula
     begins = 0.0
 
-    def _start(
+    def _initialize_states(
         self, params: Any, lr: Any, betas: Any, eps: Any, weight_decay: Any, amsgrad: Any, maximize: Any
     ) -> None:
         owner = type(self).__name__
-        check_kind(betas, "betas", owner, tuple)
+        check_argument_type(betas, "betas", owner, tuple)
         if len(betas) != 2:
             raise ArgumentValueError(f"For '{owner}', the betas size must be in [2], but got {len(betas)}.")
         numbers = {
@@ -37,21 +38,21 @@ class _MintAdamBase(_ParamGroupAdam):
             "lr": lr,
         }
         for name, value in numbers.items():
-            check_kind(value, name, owner, float)
-        check_kind(amsgrad, "amsgrad", owner, bool)
-        check_kind(maximize, "maximize", owner, bool)
+            check_argument_type(value, name, owner, float)
+        check_argument_type(amsgrad, "amsgrad", owner, bool)
+        check_argument_type(maximize, "maximize", owner, bool)
         self._begin(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
-    def _keep(self) -> None:
+    def _create_states(self) -> None:
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
         self.state_step = Parameter(Tensor([self.begins]), "state_step")
         largest: list[Parameter] = []
         for group in self.param_groups:
             if group["amsgrad"]:
-                own = self.parameters[len(largest) : len(largest) + len(group["params"])]
-                group["max_exp_avg_sq"] = [param.clone("zeros") for param in own]
-                for kept, param in zip(group["max_exp_avg_sq"], own, strict=True):
+                group_params = self.parameters[len(largest) : len(largest) + len(group["params"])]
+                group["max_exp_avg_sq"] = [param.clone("zeros") for param in group_params]
+                for kept, param in zip(group["max_exp_avg_sq"], group_params, strict=True):
                     kept.name = f"max_exp_avg_sq.{param.name}"
                 largest += group["max_exp_avg_sq"]
             else:
@@ -63,11 +64,13 @@ class _MintAdamBase(_ParamGroupAdam):
 
 
 @public("mint.optim:Adam")
+@public_name("Adam")
 class MintAdam(_MintAdamBase):
-    """Adam as PyTorch has it: `eps` stands inside of the correction of the moments.
+    """PyTorch's Adam: `eps` is inside of the bias correction.
 
+    >>> from millrace.mint.optim import Adam
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> MintAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> Adam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
@@ -82,19 +85,21 @@ class MintAdam(_MintAdamBase):
         *,
         maximize: bool = False,
     ) -> None:
-        self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+        self._initialize_states(params, lr, betas, eps, weight_decay, amsgrad, maximize)
 
 
 @public("mint.optim:AdamW")
+@public_name("AdamW")
 class MintAdamW(_MintAdamBase):
-    """Adam with weight decay apart from the gradient, as PyTorch has it.
+    """PyTorch's AdamW: Adam with decoupled weight decay.
 
+    >>> from millrace.mint.optim import AdamW
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> MintAdamW([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> AdamW([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    decays_gradients = False
+    has_coupled_weight_decay = False
     begins = -1.0
 
     def __init__(
@@ -108,4 +113,4 @@ class MintAdamW(_MintAdamBase):
         *,
         maximize: bool = False,
     ) -> None:
-        self._start(params, lr, betas, eps, weight_decay, amsgrad, maximize)
+        self._initialize_states(params, lr, betas, eps, weight_decay, amsgrad, maximize)

@@ -1,4 +1,4 @@
-"""The base of optimizers with PyTorch's arguments: groups as dicts, whose entries are read in every step."""
+"""Base classes of optimizers with PyTorch's arguments: parameter groups as dicts, read in every step."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from millrace._src.runtime.nn.argument_types import check_float
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.framework.composite import HyperMap, Map
 from millrace._src.runtime.ops.sparse.sparse_tensor import RowTensor
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.parameter_groups import as_parameter_list
 from millrace._src.runtime.optim.sparse_gradient import to_row_gradient, to_torch_gradient
 from millrace._src.runtime.optim.update_rules import Tensors
@@ -23,16 +24,17 @@ from millrace._src.runtime.tensor.backend import execution_mode as modes
 from millrace._src.runtime.tensor.backend.torch_private import foreach
 from millrace._src.runtime.tensor.parameter import Parameter, ParameterTuple
 
-# `ParamGroupOptimizer` is listed where its face is made from: nn has one of its own
+# the public module exports `ParamGroupOptimizer` as `Optimizer`; nn exports another `Optimizer`
 __all__ = ["ParamGroupForeachOptimizer"]
 
 
 @public("experimental.optim:Optimizer")
+@public_name("Optimizer")
 class ParamGroupOptimizer(Cell):
-    """The base of optimizers whose groups of parameters are dicts: `params` is a list of Parameters or of such dicts.
+    """Base class of optimizers with parameter groups as dicts: `params` is a list of Parameters or of groups.
 
-    A group has the key ``params`` and any of `defaults`, which hold where it has none. Its ``lr`` is a Parameter;
-    assign to it, or put a number in its place.
+    A group has the key ``params`` and any of `defaults`, which apply to missing keys. Its ``lr`` is a
+    Parameter; assign to it, or replace it by a number.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> optimizer = ParamGroupOptimizer([weight], {"lr": 0.5})
@@ -52,18 +54,18 @@ class ParamGroupOptimizer(Cell):
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
-            self._add(group)
+            self._append_group(group)
         self.parameters = ParameterTuple(param for group in self.param_groups for param in group["params"])
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group, before the optimizer made what it keeps: a class calls it for each of its groups."""
-        self._add(param_group)
+        """Add a group before the optimizer creates its states: a class calls it for each of its groups."""
+        self._append_group(param_group)
         self.parameters = ParameterTuple(param for group in self.param_groups for param in group["params"])
 
-    def _add(self, given: Any) -> None:
-        if not isinstance(given, dict):
+    def _append_group(self, param_group: Any) -> None:
+        if not isinstance(param_group, dict):
             raise ArgumentTypeError("Param group must be a dict.")
-        group = {**self.defaults, **given}
+        group = {**self.defaults, **param_group}
         params = group["params"]
         if isinstance(params, set):
             raise ArgumentTypeError(
@@ -80,11 +82,11 @@ class ParamGroupOptimizer(Cell):
             warnings.warn(
                 "Optimizer contains a parameter group with duplicate parameters.", UserWarning, stacklevel=4
             )
-        known = {id(param) for other in self.param_groups for param in other["params"]}
+        known = {id(param) for existing_group in self.param_groups for param in existing_group["params"]}
         if any(id(param) in known for param in params):
             raise ArgumentValueError("some parameters appear in more than one parameter group.")
         owner = type(self).__name__
-        group["lr"] = self._rate(group.get("lr"), f"learning_rate_group_{len(self.param_groups)}")
+        group["lr"] = self._make_rate(group.get("lr"), f"learning_rate_group_{len(self.param_groups)}")
         decay = group.get("weight_decay", 0.0)
         if not isinstance(decay, (float, int)):
             raise ArgumentTypeError(
@@ -95,7 +97,7 @@ class ParamGroupOptimizer(Cell):
         self.param_groups.append(group)
         self.group_start_id.append(self.group_start_id[-1] + len(params))
 
-    def _rate(self, lr: Any, name: str) -> Parameter:
+    def _make_rate(self, lr: Any, name: str) -> Parameter:
         if isinstance(lr, Tensor):
             if lr.ndim:
                 raise ArgumentValueError(
@@ -115,13 +117,15 @@ class ParamGroupOptimizer(Cell):
         return super().__call__(*args, **kwargs)
 
     def _sync_group_settings(self) -> None:
-        """Write rates that were put into groups as numbers where steps read them, and see what else changed there."""
-        for group, kept in zip(self.param_groups, self.lrs, strict=True):
-            if group["lr"] is not kept and float(group["lr"]) != kept.item():
-                kept.set_data(Tensor(float(group["lr"]), float32))
+        """Copy rates that were replaced by numbers into the rate Parameters, and invalidate captures on other
+        changes.
+        """
+        for group, rate in zip(self.param_groups, self.lrs, strict=True):
+            if group["lr"] is not rate and float(group["lr"]) != rate.item():
+                rate.set_data(Tensor(float(group["lr"]), float32))
         settings = self._settings()
-        if settings != self.__dict__.get("_settled"):
-            self.__dict__["_settled"] = settings
+        if settings != self.__dict__.get("_synced_settings"):
+            self.__dict__["_synced_settings"] = settings
             modes.invalidate_captures()
 
     def _settings(self) -> Any:
@@ -133,11 +137,11 @@ class ParamGroupOptimizer(Cell):
         )
 
     def capture_key(self) -> Any:
-        """What a recording depends on: also the numbers in the groups."""
+        """What a capture depends on: also the numbers in the groups."""
         return super().capture_key(), self._settings()
 
     def construct(self, *hyper_params: Any) -> Any:
-        """Change the parameters; every optimizer writes its own."""
+        """Update the parameters; every optimizer implements it."""
         raise NotImplementedError("an optimizer must have a method construct(gradients)")
 
     def __repr__(self) -> str:
@@ -152,12 +156,12 @@ class ParamGroupOptimizer(Cell):
 
 
 class ParamGroupForeachOptimizer(ParamGroupOptimizer):
-    """Changes parameters group by group; a class says what it keeps (`slots`) and writes ``update``."""
+    """Updates parameters group by group. A subclass sets `state_names` and implements ``update``."""
 
-    slots: tuple[str, ...] = ()
-    # weight decay is part of the gradient
-    decays_gradients = True
-    # the Parameter that counts steps, where there is one
+    state_names: tuple[str, ...] = ()
+    # weight decay is added to the gradient
+    has_coupled_weight_decay = True
+    # the attribute of the step counter, if there is one
     step_parameter_name = "step_t"
 
     def construct(self, gradients: Any) -> Any:
@@ -168,71 +172,77 @@ class ParamGroupForeachOptimizer(ParamGroupOptimizer):
             )
         with torch.no_grad():
             grads = [
-                to_torch_gradient(each, param) for each, param in zip(gradients, self.parameters, strict=True)
+                to_torch_gradient(gradient, param)
+                for gradient, param in zip(gradients, self.parameters, strict=True)
             ]
-            dense = [to_row_gradient(each).dense() if isinstance(each, RowTensor) else each for each in grads]
-            self.advance()
+            dense = [
+                to_row_gradient(gradient).dense() if isinstance(gradient, RowTensor) else gradient
+                for gradient in grads
+            ]
+            self.begin_step()
             for number, group in enumerate(self.param_groups):
                 part = slice(self.group_start_id[number], self.group_start_id[number + 1])
                 params = [param._torch for param in self.parameters[part]]
-                own = [g.to(p.dtype) for g, p in zip(dense[part], params, strict=True)]
+                group_grads = [g.to(p.dtype) for g, p in zip(dense[part], params, strict=True)]
                 if group.get("maximize"):
-                    own = list(foreach.neg(own))
-                if self.decays_gradients and group["weight_decay"]:
-                    own = list(foreach.add(own, params, alpha=group["weight_decay"]))
-                kept = ([each._torch for each in getattr(self, name)[part]] for name in self.slots)
-                self.update(group, self.lrs[number]._torch, params, own, *kept)
+                    group_grads = list(foreach.neg(group_grads))
+                if self.has_coupled_weight_decay and group["weight_decay"]:
+                    group_grads = list(foreach.add(group_grads, params, alpha=group["weight_decay"]))
+                states = (
+                    [gradient._torch for gradient in getattr(self, name)[part]] for name in self.state_names
+                )
+                self.update(group, self.lrs[number]._torch, params, group_grads, *states)
             self.end_step()
         return True
 
-    def advance(self) -> None:
-        """Count the step."""
+    def begin_step(self) -> None:
+        """Increment the step counter."""
         getattr(self, self.step_parameter_name)._torch.add_(1)
 
     def end_step(self) -> None:
-        """After all groups."""
+        """Called after all groups are updated."""
 
     def step_number(self) -> torch.Tensor:
-        """The number of the step as a float."""
-        made: torch.Tensor = getattr(self, self.step_parameter_name)._torch.reshape(()).to(torch.float32)
-        return made
+        """The step number as a float."""
+        step: torch.Tensor = getattr(self, self.step_parameter_name)._torch.reshape(()).to(torch.float32)
+        return step
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        """Change the parameters of a group, and what is kept for them, in place."""
+        """Update the parameters of a group and their states, in place."""
         raise NotImplementedError
 
-    def _count(self) -> None:
+    def _create_step_counter(self) -> None:
         self.step_t = Parameter(Tensor(0, int32), "step_t")
 
-    def _numbers(self, prefix: str, value: float) -> list[Parameter]:
-        """A number for each parameter; MindSpore does not put these into checkpoints."""
+    def _scalar_states(self, prefix: str, value: float) -> list[Parameter]:
+        """A scalar state for each parameter; MindSpore does not store these in checkpoints."""
         return [Parameter(Tensor(value, float32), prefix + param.name) for param in self.parameters]
 
 
 def check_greater(value: Any, name: str, owner: str, least: float = 0.0, equal: bool = False) -> None:
-    """A number above another, or also equal to it."""
+    """Check that a number is above another, or also equal to it."""
     if value < least or (value == least and not equal):
-        words = "greater than or equal to" if equal else "greater than"
-        raise ArgumentValueError(f"For {owner}, the {name} must be {words} {least}, but got {value}.")
+        comparison = "greater than or equal to" if equal else "greater than"
+        raise ArgumentValueError(f"For {owner}, the {name} must be {comparison} {least}, but got {value}.")
 
 
 def check_adam(lr: Any, betas: Any, eps: Any, weight_decay: Any) -> None:
-    """The numbers of Adam."""
-    for wrong, text in (
+    """Check the hyperparameters of Adam."""
+    for is_invalid, text in (
         (lr < 0.0, f"Invalid learning rate: {lr}"),
         (eps < 0.0, f"Invalid epsilon value: {eps}"),
         (not 0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}"),
         (not 0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}"),
         (weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}"),
     ):
-        if wrong:
+        if is_invalid:
             raise ArgumentValueError(text)
 
 
 def check_beta(beta: Any, name: str, owner: str) -> None:
-    """A number from 0 up to 1."""
+    """Check that a float is in [0, 1)."""
     if not isinstance(beta, float):
         raise ArgumentTypeError(
             f"For '{owner}', the type of '{name}' should be 'float', but got '{type(beta).__name__}'."

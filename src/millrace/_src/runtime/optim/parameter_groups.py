@@ -1,4 +1,4 @@
-"""Parameters in groups, each with a learning rate, a weight decay and gradients centred or not."""
+"""Parameter groups with separate learning rate, weight decay and gradient centralization."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KEYS = ["params", "lr", "weight_decay", "order_params", "grad_centralization"]
 
 
 class GroupKeyError(ArgumentValueError, KeyError):
-    """A group without parameters, or with a key that means nothing. MindSpore raises KeyError."""
+    """A group without parameters, or with an unknown key. MindSpore raises KeyError."""
 
     __str__ = Exception.__str__  # KeyError prints its text in quotes
 
 
 @dataclasses.dataclass
 class ParameterSettings:
-    """A parameter with what its group says of it."""
+    """A parameter with the settings of its group."""
 
     param: Parameter
     # a Parameter or a schedule, the same object for all of a group
@@ -33,22 +33,22 @@ class ParameterSettings:
     grad_centralization: bool
 
 
-def as_parameter_list(parameters: Any, what: str) -> list[Any]:
-    """What was given as parameters, as a list."""
+def as_parameter_list(parameters: Any, name: str) -> list[Any]:
+    """The parameters argument as a list."""
     if parameters is None:
-        raise ArgumentValueError(f"For 'Optimizer', the argument {what} can not be None.")
+        raise ArgumentValueError(f"For 'Optimizer', the argument {name} can not be None.")
     if not isinstance(parameters, Iterable):
         raise ArgumentTypeError(
-            f"For 'Optimizer', the argument {what} must be Iterable type, but got {type(parameters)}."
+            f"For 'Optimizer', the argument {name} must be Iterable type, but got {type(parameters)}."
         )
-    found = list(parameters)
-    if not found:
-        raise ArgumentValueError(f"For 'Optimizer', the argument {what} must not be empty.")
-    return found
+    parameter_list = list(parameters)
+    if not parameter_list:
+        raise ArgumentValueError(f"For 'Optimizer', the argument {name} must not be empty.")
+    return parameter_list
 
 
 def check_unique(parameters: Iterable[Parameter]) -> None:
-    """Refuse two parameters of one name: what the optimizer keeps for them is named after them."""
+    """Reject two parameters of one name: the optimizer's states are named after them."""
     seen: set[str] = set()
     for param in parameters:
         if param.name in seen:
@@ -93,52 +93,53 @@ def _check(groups: list[dict[str, Any]]) -> None:
 def parse_groups(
     groups: list[dict[str, Any]], default_rate: Any, default_decay: Any, loss_scale: float, owner: str
 ) -> list[ParameterSettings]:
-    """The parameters of all groups, in the order in which the optimizer holds them."""
+    """The parameters of all groups, in the order of the optimizer."""
     groups = [
         {**group, "params": list(group["params"])} if isinstance(group.get("params"), Iterable) else group
         for group in groups
     ]
     _check(groups)
-    own = [parse_learning_rate(group["lr"], owner) if "lr" in group else None for group in groups]
-    rates = [rate for rate in (default_rate, *own) if rate is not None]
+    group_rates = [parse_learning_rate(group["lr"], owner) if "lr" in group else None for group in groups]
+    rates = [rate for rate in (default_rate, *group_rates) if rate is not None]
     if len({rate.size for rate in rates if is_per_step(rate)}) > 1:
         raise ArgumentValueError(
             "For 'Optimizer', the Tensor type dynamic learning rate in group must be the same size as the "
             "argument 'learning_rate'."
         )
-    # rates that change are cells, and where one does, all are
-    changing = any(rate is not None for rate in own) and any(
+    # dynamic rates are Cells, and if one rate is dynamic, all are Cells
+    changing = any(rate is not None for rate in group_rates) and any(
         not isinstance(rate, float) and (is_per_step(rate) or hasattr(rate, "construct")) for rate in rates
     )
     default = make_learning_rate(default_rate, "learning_rate", changing)
     members: list[ParameterSettings] = []
     order: list[Parameter] | None = None
-    for number, (group, rate) in enumerate(zip(groups, own, strict=True)):
+    for number, (group, rate) in enumerate(zip(groups, group_rates, strict=True)):
         if "order_params" in group:
             order = list(group["order_params"])
             continue
         lr = default if rate is None else make_learning_rate(rate, f"learning_rate_group_{number}", changing)
         decay = parse_weight_decay(group.get("weight_decay", default_decay), loss_scale, owner)
-        centred = group.get("grad_centralization", False)
-        if not isinstance(centred, bool):
+        grad_centralization = group.get("grad_centralization", False)
+        if not isinstance(grad_centralization, bool):
             raise ArgumentTypeError(
-                f"For 'Optimizer', the 'gradients_centralization' must be bool type, but got {type(centred)}."
+                f"For 'Optimizer', the 'gradients_centralization' must be bool type, but got "
+                f"{type(grad_centralization)}."
             )
-        members += [ParameterSettings(param, lr, decay, centred) for param in group["params"]]
+        members += [ParameterSettings(param, lr, decay, grad_centralization) for param in group["params"]]
     check_unique(member.param for member in members)
-    return members if order is None else _ordered(members, order)
+    return members if order is None else _sort_members(members, order)
 
 
-def _ordered(members: list[ParameterSettings], order: list[Parameter]) -> list[ParameterSettings]:
+def _sort_members(members: list[ParameterSettings], order: list[Parameter]) -> list[ParameterSettings]:
     if len(order) != len(members):
         raise ArgumentValueError(
             "For 'Optimizer',the length of order parameters must be the same as the length of group parameters, but "
             f"got order parameters' length {len(order)}, group parameters' length {len(members)}."
         )
-    places = {param.name: place for place, param in enumerate(order)}
-    missing = [member.param.name for member in members if member.param.name not in places]
+    position_by_name = {param.name: position for position, param in enumerate(order)}
+    missing = [member.param.name for member in members if member.param.name not in position_by_name]
     if missing:
         raise ArgumentValueError(
             f"For 'Optimizer', 'order_params' must hold every parameter, but not {missing}."
         )
-    return sorted(members, key=lambda member: places[member.param.name])
+    return sorted(members, key=lambda member: position_by_name[member.param.name])

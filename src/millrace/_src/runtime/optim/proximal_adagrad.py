@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_float, check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_float
 from millrace._src.runtime.optim.adagrad import _FloatOptionsOptimizer
 from millrace._src.runtime.optim.update_rules import Tensors
 from millrace._src.runtime.tensor.backend.torch_private import foreach
@@ -17,8 +17,9 @@ __all__ = ["ProximalAdagrad"]
 
 @public("nn")
 class ProximalAdagrad(_FloatOptionsOptimizer):
-    """Adagrad, then towards 0 by `l1` and `l2`. A gradient of some rows changes those only.
+    """Proximal Adagrad: Adagrad with `l1` and `l2` regularization. A sparse gradient updates only its rows.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> ProximalAdagrad([weight], accum=3.0, learning_rate=1.0, l1=0.2)((Tensor([1.0, -1.0]),))
     (True,)
@@ -41,14 +42,14 @@ class ProximalAdagrad(_FloatOptionsOptimizer):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        self._take(l1=l1, l2=l2)
-        self.use_locking = check_kind(use_locking, "use_locking", "ProximalAdagrad", bool)
-        check_kind(accum, "accum", "ProximalAdagrad", float)
+        self._set_options(l1=l1, l2=l2)
+        self.use_locking = check_argument_type(use_locking, "use_locking", "ProximalAdagrad", bool)
+        check_argument_type(accum, "accum", "ProximalAdagrad", float)
         check_float(accum, "accum", "ProximalAdagrad", zero=True)
-        self.accum = self._filled("accum", accum)
+        self.accum = self._clone_filled("accum", accum)
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        (accum,) = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        (accum,) = states
         foreach.addcmul_(accum, grads, grads)
         rates = foreach.sqrt(accum)
         foreach.reciprocal_(rates)

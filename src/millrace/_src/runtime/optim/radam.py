@@ -17,14 +17,15 @@ __all__ = ["RAdam"]
 
 @public("experimental.optim")
 class RAdam(ParamGroupForeachOptimizer):
-    """Adam that takes plain steps with momentum until its second moment can be trusted.
+    """RAdam: momentum steps until the variance of the second moment is tractable, then Adam steps.
 
+    >>> from millrace import Parameter, Tensor
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> RAdam([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     """
 
-    slots = ("exp_avg", "exp_avg_sq")
+    state_names = ("exp_avg", "exp_avg_sq")
 
     def __init__(
         self,
@@ -36,24 +37,24 @@ class RAdam(ParamGroupForeachOptimizer):
     ) -> None:
         _check(self, lr, betas, eps, weight_decay)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
-        self._count()
+        self._create_step_counter()
         self.exp_avg = self.parameters.clone(prefix="exp_avg", init="zeros")
         self.exp_avg_sq = self.parameters.clone(prefix="exp_avg_sq", init="zeros")
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        first, second = slots
+        first, second = states
         (beta1, beta2), step = group["betas"], self.step_number()
         update_moments(grads, first, second, beta1, beta2)
-        left = beta2**step
-        most = 2 / (1 - beta2) - 1
-        length = most - 2 * step * left / (1 - left)
+        beta2_power = beta2**step
+        max_length = 2 / (1 - beta2) - 1
+        length = max_length - 2 * step * beta2_power / (1 - beta2_power)
         trusted = length > 5.0
         safe = torch.where(trusted, length, 6.0)
-        rect = torch.sqrt((safe - 4) * (safe - 2) * most / ((most - 4) * (most - 2) * safe))
-        below = foreach.sqrt(second)
-        foreach.add_(below, group["eps"])
-        foreach.div_(below, torch.sqrt(1 - left) * rect)
-        below = [torch.where(trusted, each, 1.0) for each in below]
-        gradient_descent_step(params, foreach.div(first, below), lr / (1 - beta1**step))
+        rect = torch.sqrt((safe - 4) * (safe - 2) * max_length / ((max_length - 4) * (max_length - 2) * safe))
+        denominator = foreach.sqrt(second)
+        foreach.add_(denominator, group["eps"])
+        foreach.div_(denominator, torch.sqrt(1 - beta2_power) * rect)
+        denominator = [torch.where(trusted, each, 1.0) for each in denominator]
+        gradient_descent_step(params, foreach.div(first, denominator), lr / (1 - beta1**step))

@@ -1,4 +1,4 @@
-"""Descent, and optimizers that divide by running squares or go by signs, with PyTorch's arguments."""
+"""Stochastic gradient descent with the arguments of MindSpore and of PyTorch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
+from millrace._src.runtime.optim.arguments import public_name
 from millrace._src.runtime.optim.foreach_optimizer import ForeachOptimizer
 from millrace._src.runtime.optim.param_group_optimizer import (
     ParamGroupForeachOptimizer,
@@ -24,7 +25,7 @@ __all__ = ["ExperimentalSGD", "MintSGD", "ParamGroupOptimizer", "SGD"]
 
 
 def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
-    """Looking ahead needs a momentum, undamped."""
+    """Check that Nesterov momentum has a momentum and no dampening."""
     if nesterov and (momentum <= 0.0 or dampening != 0.0):
         raise ArgumentValueError(
             "For 'SGD', if 'nesterov' is true, 'momentum' must be > 0.0 and 'dampening' must equal to 0.0, but got "
@@ -33,18 +34,20 @@ def check_nesterov(nesterov: bool, momentum: float, dampening: float) -> None:
 
 
 @public("experimental.optim:SGD")
+@public_name("SGD")
 class ExperimentalSGD(ParamGroupForeachOptimizer):
-    """Descent, with momentum or without.
+    """Stochastic gradient descent, with or without momentum.
 
+    >>> from millrace.experimental.optim import SGD
     >>> from millrace import Parameter
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ExperimentalSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> SGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> weight.asnumpy().tolist()
     [0.5, 2.5]
     """
 
-    slots = ("accum", "stat")
+    state_names = ("accum", "stat")
 
     def __init__(
         self,
@@ -57,15 +60,15 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        check_kind(lr, "lr", "SGD", float, int, Tensor)
+        check_argument_type(lr, "lr", "SGD", float, int, Tensor)
         if lr < 0.0:
             raise ArgumentValueError(f"Invalid learning rate: {lr}")
-        check_kind(momentum, "momentum", "SGD", int, float)
+        check_argument_type(momentum, "momentum", "SGD", int, float)
         if momentum < 0.0:
             raise ArgumentValueError(f"Invalid momentum value: {momentum}")
-        check_kind(dampening, "dampening", "SGD", int, float)
-        check_kind(nesterov, "nesterov", "SGD", bool)
-        check_kind(maximize, "maximize", "SGD", bool)
+        check_argument_type(dampening, "dampening", "SGD", int, float)
+        check_argument_type(nesterov, "nesterov", "SGD", bool)
+        check_argument_type(maximize, "maximize", "SGD", bool)
         check_nesterov(nesterov, momentum, dampening)
         options = {"momentum": float(momentum), "dampening": float(dampening), "weight_decay": weight_decay}
         flags = {"nesterov": nesterov, "maximize": maximize, "grad_centralization": False}
@@ -73,13 +76,13 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
         self.accum = self.parameters.clone(prefix="accum", init="zeros")
         self.stat = self.parameters.clone(prefix="stat", init="ones")
 
-    def advance(self) -> None:
-        """There is nothing to count."""
+    def begin_step(self) -> None:
+        """No effect: there is no step counter."""
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
-        accum, stat = slots
+        accum, stat = states
         if not group["momentum"]:
             gradient_descent_step(params, grads, lr)
             return
@@ -93,8 +96,8 @@ class ExperimentalSGD(ParamGroupForeachOptimizer):
 
 @public("nn")
 class SGD(ForeachOptimizer):
-    """Descent. With `momentum` as :class:`Momentum`, whose first step is the gradient and later ones
-    ``momentum * v + (1 - dampening) * g``.
+    """Stochastic gradient descent. With `momentum` as :class:`Momentum`, where ``v`` is the gradient in the
+    first step and ``momentum * v + (1 - dampening) * g`` later.
 
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
     >>> SGD([weight], learning_rate=0.5)((Tensor([1.0, -1.0]),))
@@ -125,7 +128,7 @@ class SGD(ForeachOptimizer):
                 raise ArgumentValueError(
                     f"For 'SGD', the argument '{name}' must be at least 0.0, but got {float(value)}."
                 )
-        check_kind(nesterov, "nesterov", "SGD", bool)
+        check_argument_type(nesterov, "nesterov", "SGD", bool)
         if nesterov and (momentum <= 0.0 or dampening != 0.0):
             raise ArgumentValueError(
                 "For 'SGD', if 'nesterov' is true, 'momentum' must be > 0.0 and 'dampening' must equal to 0.0, but got "
@@ -137,15 +140,13 @@ class SGD(ForeachOptimizer):
         self.accum = self._parameters.clone(prefix="accum", init="zeros")
         self.stat = self._parameters.clone(prefix="stat", init="ones")
 
-    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any) -> None:
-        accum, stat = slots
+    def update(self, lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any) -> None:
+        accum, stat = states
         if not self._moves:
             gradient_descent_step(params, grads, lr)
             return
         parts: Tensors | float = 1.0
-        if (
-            self.dampening
-        ):  # `stat` is 1 until the first step, which takes the gradient undamped: accum is 0 then
+        if self.dampening:  # `stat` is 1 in the first step, which applies no dampening: accum is 0 then
             parts = foreach.mul(stat, self.dampening)
             foreach.add_(parts, 1.0 - self.dampening)
         foreach.zero_(stat)
@@ -153,17 +154,19 @@ class SGD(ForeachOptimizer):
 
 
 @public("mint.optim:SGD")
+@public_name("SGD")
 class MintSGD(ParamGroupForeachOptimizer):
-    """Descent as PyTorch has it, with momentum or without. The rate that schedulers write is used.
+    """PyTorch's SGD, with or without momentum. It uses the rate that schedulers set.
 
+    >>> from millrace.mint.optim import SGD
     >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> MintSGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
+    >>> SGD([weight], lr=0.5)((Tensor([1.0, -1.0]),))
     True
     >>> weight.asnumpy().tolist()
     [0.5, 2.5]
     """
 
-    slots = ("momentum_buf",)
+    state_names = ("momentum_buf",)
 
     def __init__(
         self,
@@ -176,11 +179,11 @@ class MintSGD(ParamGroupForeachOptimizer):
         *,
         maximize: bool = False,
     ) -> None:
-        check_kind(lr, "lr", "SGD", float, int, bool, Tensor)
+        check_argument_type(lr, "lr", "SGD", float, int, bool, Tensor)
         for name, value in (("momentum", momentum), ("weight_decay", weight_decay), ("dampening", dampening)):
-            check_kind(value, name, "SGD", float, int, bool)
+            check_argument_type(value, name, "SGD", float, int, bool)
         for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
-            check_kind(flag, name, "SGD", bool)
+            check_argument_type(flag, name, "SGD", bool)
         for name, value in (
             ("learning rate", lr),
             ("momentum value", momentum),
@@ -192,22 +195,22 @@ class MintSGD(ParamGroupForeachOptimizer):
         options = {"momentum": momentum, "weight_decay": weight_decay, "dampening": dampening}
         super().__init__(params, {"lr": lr, **options, "nesterov": nesterov, "maximize": maximize})
         self.momentum_buf = self.parameters.clone(prefix="momentum_buf", init="zeros")
-        self._count()
+        self._create_step_counter()
 
-    def advance(self) -> None:
-        """The first step is number 0."""
+    def begin_step(self) -> None:
+        """No effect: the first step has number 0."""
 
     def end_step(self) -> None:
         self.step_t._torch.add_(1)
 
     def update(
-        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *slots: Any
+        self, group: dict[str, Any], lr: torch.Tensor, params: Tensors, grads: Tensors, *states: Any
     ) -> None:
         if not group["momentum"]:
             gradient_descent_step(params, grads, lr)
             return
         parts: Tensors | float = 1.0
-        if group["dampening"]:  # the first gradient is not damped
+        if group["dampening"]:  # the first step applies no dampening
             part = torch.where(self.step_number() == 0, 1.0, 1.0 - group["dampening"])
             parts = [part] * len(params)
-        momentum_step(params, grads, slots[0], lr, float(group["momentum"]), group["nesterov"], parts)
+        momentum_step(params, grads, states[0], lr, float(group["momentum"]), group["nesterov"], parts)

@@ -1,4 +1,4 @@
-"""Gradients that have only some rows, such as those of an embedding."""
+"""Sparse gradients: some rows of a gradient, such as those of an embedding."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from millrace._src.runtime.tensor.storage import wrap
 
 __all__ = ["Gradient", "RowGradient", "to_row_gradient", "to_torch_gradient"]
 
-# What an optimizer computes with: a tensor of PyTorch, or some of its rows.
+# A gradient of an optimizer: a PyTorch tensor, or some of its rows.
 Gradient = torch.Tensor | RowTensor
 
 
 @dataclasses.dataclass(frozen=True)
 class RowGradient:
-    """Some rows of a gradient: their numbers and their values."""
+    """Some rows of a gradient: their indices and their values."""
 
     indices: torch.Tensor
     values: torch.Tensor
     shape: tuple[int, ...]
 
-    def add(self, more: torch.Tensor) -> RowGradient:
-        return self.with_values(self.values + more)
+    def add(self, values: torch.Tensor) -> RowGradient:
+        return self.with_values(self.values + values)
 
     def with_values(self, values: torch.Tensor) -> RowGradient:
         return dataclasses.replace(self, values=values)
@@ -36,11 +36,11 @@ class RowGradient:
         return RowTensor(wrap(self.indices), wrap(self.values), self.shape)
 
     def dense(self) -> torch.Tensor:
-        """The whole gradient: rows that came twice are added up."""
+        """The dense gradient; duplicate rows are added up."""
         return self.values.new_zeros(self.shape).index_add(0, self.indices, self.values)
 
     def row_mask(self) -> torch.Tensor:
-        """Which rows there are, as a column beside the gradient; no shape depends on values, so it can be recorded."""
+        """A column mask of the rows that are present. No shape depends on values, so it can be captured."""
         flags = torch.zeros(self.shape[0], dtype=torch.bool, device=self.values.device)
         flags = flags.index_fill(0, self.indices, True)
         return flags.reshape((-1,) + (1,) * (len(self.shape) - 1))
@@ -52,10 +52,10 @@ def to_row_gradient(gradient: Any) -> RowGradient:
 
 
 def to_torch_gradient(gradient: Any, param: Any = None) -> Gradient:
-    """A gradient as an optimizer computes with it, there where its parameter is."""
+    """A gradient for an optimizer, on the device of its parameter."""
     if isinstance(gradient, Tensor):
-        made: torch.Tensor = gradient._torch
-        return made if param is None else made.to(param._torch.device)
+        data: torch.Tensor = gradient._torch
+        return data if param is None else data.to(param._torch.device)
     if isinstance(gradient, RowTensor):
         if param is None:
             return gradient
@@ -63,5 +63,5 @@ def to_torch_gradient(gradient: Any, param: Any = None) -> Gradient:
         indices, values = gradient.indices._torch.to(device), gradient.values._torch.to(device)
         return RowTensor(wrap(indices), wrap(values), gradient.dense_shape)
     raise ArgumentTypeError(
-        f"an optimizer is called with the gradients of its parameters, Tensors or RowTensors, but got {gradient!r}"
+        f"an optimizer expects the gradients of its parameters, Tensors or RowTensors, but got {gradient!r}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,9 @@ from typing import Any
 from millrace._src.core.errors import ResourceError, ServeError
 from millrace._src.core.log import get_logger
 from millrace._src.core.optional import require
-from millrace._src.serve.inference_service import InferenceService
+from millrace._src.serve.inference_service import InferenceService, ModelVersion
 from millrace._src.serve.limits import INLINE, MAX_STREAMS, BudgetError
-from millrace._src.serve.protobuf_messages import INFERENCE, SERVING
-from millrace._src.serve.protocols import mindspore_grpc as mindspore
-from millrace._src.serve.protocols import open_inference_grpc as v2
-from millrace._src.serve.protocols.open_inference_grpc import Call
+from millrace._src.serve.protocols.registry import Call, GrpcInference, grpc_services
 from millrace._src.serve.security import Guard
 
 from .receive import Receiver, parse
@@ -51,20 +49,27 @@ async def start_grpc(service: InferenceService) -> tuple[Any, int]:
         maximum_concurrent_rpcs=config.max_queue + MAX_STREAMS,
     )
     guard, receiver = Guard(config), Receiver(config)
-    for package, name, methods in (
-        (INFERENCE, v2.SERVICE, v2.methods(service)),
-        (SERVING, mindspore.SERVICE, mindspore.methods(service)),
-    ):
+    for protocol in grpc_services():
         # clients call them with one message; as a stream it is read only after the checks, under a time limit
         handlers = {
-            method: grpc.stream_unary_rpc_method_handler(
+            name: grpc.stream_unary_rpc_method_handler(
                 _guard_call(
-                    grpc, service, guard, receiver, functools.partial(parse, package, taken), call, admin
+                    grpc,
+                    service,
+                    guard,
+                    receiver,
+                    functools.partial(parse, protocol.package, method.message),
+                    _inference_call(protocol.name, service, method.call)
+                    if isinstance(method.call, GrpcInference)
+                    else method.call,
+                    method.admin,
                 )
             )
-            for method, (taken, call, admin) in methods.items()
+            for name, method in protocol.methods(service).items()
         }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
+        server.add_generic_rpc_handlers(
+            (grpc.method_handlers_generic_handler(protocol.service_name, handlers),)
+        )
     host = f"[{config.host}]" if ":" in config.host else config.host
     where = f"{host}:{config.grpc_port}"
     try:
@@ -77,6 +82,41 @@ async def start_grpc(service: InferenceService) -> tuple[Any, int]:
         raise ResourceError(f"cannot listen on {where} for gRPC: {error}") from error
     await server.start()
     return server, int(port)
+
+
+def _inference_call(protocol: str, service: InferenceService, method: GrpcInference) -> Call:
+    """The call of an inference method of any protocol."""
+
+    async def infer(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
+        began, status = time.perf_counter(), 500
+        version: ModelVersion | None = None
+        try:
+            version = service.find(*method.model(request))
+            checked = method.check(request, version)
+            if size <= INLINE:  # like `convert`, without its overhead
+                inputs = method.decode(request, version)
+            else:
+                inputs = await service.convert(size, functools.partial(method.decode, request, version))
+            outputs = await method.infer(version, inputs)
+            response = method.response_size(checked, outputs)
+            reserve(response)
+            if response <= INLINE:
+                data = method.encode(request, version, checked, outputs)
+            else:
+                encode = functools.partial(method.encode, request, version, checked, outputs)
+                data = await service.convert(response, encode)
+            status = 200
+            return data
+        except ServeError as error:
+            status = error.status
+            reply = method.encode_error(request, error)
+            if reply is None:
+                raise
+            return reply
+        finally:
+            service.record_request(version, protocol, status, began)
+
+    return infer
 
 
 def _guard_call(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable
+from collections.abc import Awaitable
 from typing import Any
 
 import numpy as np
@@ -21,13 +19,10 @@ from millrace._src.serve.protocols.mindspore_instances import (
     infer_instances,
     prepare_instances,
 )
+from millrace._src.serve.protocols.registry import GrpcInference, GrpcMethod, GrpcService, register_grpc
 from millrace._src.serve.tensor_codec import Array, TensorSpec, datatype_of, from_bytes
 
-from .open_inference_grpc import Call
-
-__all__ = ["SERVICE", "methods"]
-
-SERVICE = "mindspore.serving.proto.MSService"
+__all__ = ["MindSporeGrpc"]
 
 # the numbers of its enumeration of types; 13 is text, 14 bytes
 _DATATYPE_NAMES = (
@@ -49,50 +44,53 @@ _TEXT, _BYTES = 13, 14
 FAILED = 1
 
 
-def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
-    """The one method: what it takes, what it does, and that it changes nothing."""
-    message_types = messages(SERVING)
-    config = service.config
+@register_grpc
+class MindSporeGrpc(GrpcService):
+    """The gRPC service of MindSpore Serving."""
 
-    async def predict(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
-        began, status = time.perf_counter(), 500
-        version: ModelVersion | None = None
-        try:
-            version = service.find(request.servable_spec.name, request.servable_spec.version_number)
-            decode = functools.partial(decoded, request, version)
-            prepared = await service.convert(size, decode)
-            results = await infer_instances(service, version, prepared)
-            response = sum(
-                sum(v2.bytes_size(np.asarray(array)) for array in each.values())
-                if isinstance(each, dict)
-                else 0
-                for each in results
-            )
-            reserve(response)
-            data = await service.convert(response, functools.partial(encoded, request, results))
-            status = 200
-            return data
-        except BudgetError as error:
-            status = error.status
-            raise
-        except ServeError as error:
-            status = error.status
-            reply = message_types["PredictReply"](servable_spec=request.servable_spec)
-            reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
-            return bytes(reply.SerializeToString())
-        finally:
-            service.record_request(version, "mindspore-grpc", status, began)
+    name = "mindspore-grpc"
+    service_name = "mindspore.serving.proto.MSService"
+    package = SERVING
 
-    def decoded(request: Any, version: ModelVersion) -> list[list[Array] | ServeError]:
+    def methods(self, service: InferenceService) -> dict[str, GrpcMethod]:
+        return {"Predict": GrpcMethod("PredictRequest", _Predict(service))}
+
+
+class _Predict(GrpcInference):
+    """The method Predict. Errors are part of its response, except those of the memory budget."""
+
+    def __init__(self, service: InferenceService) -> None:
+        super().__init__(service)
+        self._reply = messages(SERVING)["PredictReply"]
+
+    def model(self, request: Any) -> tuple[str, int]:
+        return request.servable_spec.name, request.servable_spec.version_number
+
+    def check(self, request: Any, version: ModelVersion) -> None:
+        """Nothing to check before decoding."""
+
+    def decode(self, request: Any, version: ModelVersion) -> list[list[Array] | ServeError]:
+        config = self.service.config
         instances = [dict(each.items) for each in request.instances]
         return prepare_instances(
             version, instances, lambda spec, value: _read(spec, value, config.max_body), config.max_queue
         )
 
-    def encoded(request: Any, results: InstanceResults) -> bytes:
-        reply = message_types["PredictReply"](servable_spec=request.servable_spec)
-        failed = any(isinstance(each, ServeError) for each in results)
-        for each in results:
+    def infer(
+        self, version: ModelVersion, inputs: list[list[Array] | ServeError]
+    ) -> Awaitable[InstanceResults]:
+        return infer_instances(self.service, version, inputs)
+
+    def response_size(self, checked: None, outputs: InstanceResults) -> int:
+        return sum(
+            sum(v2.bytes_size(np.asarray(array)) for array in each.values()) if isinstance(each, dict) else 0
+            for each in outputs
+        )
+
+    def encode(self, request: Any, version: ModelVersion, checked: None, outputs: InstanceResults) -> bytes:
+        reply = self._reply(servable_spec=request.servable_spec)
+        failed = any(isinstance(each, ServeError) for each in outputs)
+        for each in outputs:
             instance = reply.instances.add()
             if isinstance(each, ServeError):
                 reply.error_msg.add(error_code=FAILED, error_msg=str(each).encode())
@@ -104,7 +102,12 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
         data: bytes = reply.SerializeToString()
         return data
 
-    return {"Predict": ("PredictRequest", predict, False)}
+    def encode_error(self, request: Any, error: ServeError) -> bytes | None:
+        if isinstance(error, BudgetError):
+            return None
+        reply = self._reply(servable_spec=request.servable_spec)
+        reply.error_msg.add(error_code=FAILED, error_msg=str(error).encode())
+        return bytes(reply.SerializeToString())
 
 
 def _read(spec: TensorSpec, tensor: Any, most: int) -> Array:

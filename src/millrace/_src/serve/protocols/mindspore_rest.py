@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import msgspec
@@ -14,17 +15,20 @@ import numpy as np
 from millrace._src.core.errors import ServeError
 from millrace._src.serve.config import Config
 from millrace._src.serve.http.json_arrays import NumberArray, cut_arrays, encode_array, json_size
-from millrace._src.serve.inference_service import ModelVersion
-from millrace._src.serve.limits import INLINE
+from millrace._src.serve.inference_service import InferenceService, ModelVersion
+from millrace._src.serve.limits import INLINE, Lease
 from millrace._src.serve.protocols.mindspore_instances import (
     InstanceResults,
     check_datatype,
+    infer_instances,
     prepare_instances,
 )
+from millrace._src.serve.protocols.registry import HttpProtocol, HttpResponse, Scope, register_http
 from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array_from_list
 
 __all__ = ["decode_request", "encode_response", "response_size"]
 
+_PREDICT = re.compile(r"/model/([^/:]+)(?:/version/([^/:]+))?:[^/:]+")
 # elements of an array that is encoded in parts
 _LONG = 4096
 _encode = msgspec.json.Encoder().encode
@@ -34,6 +38,44 @@ _TYPES = {
     "uint32": "UINT32", "uint64": "UINT64", "float16": "FP16", "fp16": "FP16", "float32": "FP32", "fp32": "FP32",
     "float64": "FP64", "fp64": "FP64", "bool": "BOOL", "str": "BYTES", "bytes": "BYTES",
 }  # fmt: skip
+
+
+@register_http
+class MindSporeRest(HttpProtocol):
+    """The REST protocol of MindSpore Serving."""
+
+    name = "mindspore-http"
+    error_key = "error_msg"
+
+    def match(self, path: str) -> tuple[str, str] | None:
+        match = _PREDICT.fullmatch(path)
+        return None if match is None else (match[1], match[2] or "")
+
+    def request_size(self, scope: Scope, body: bytes, version: ModelVersion) -> tuple[int, int]:
+        return len(body), len(body)
+
+    def decode(
+        self, body: bytes, size: int, version: ModelVersion, service: InferenceService
+    ) -> tuple[None, list[list[Array] | ServeError]]:
+        return None, decode_request(version, body, service.config)
+
+    def infer(
+        self,
+        service: InferenceService,
+        version: ModelVersion,
+        inputs: list[list[Array] | ServeError],
+        lease: Lease,
+    ) -> Awaitable[InstanceResults]:
+        return infer_instances(service, version, inputs)
+
+    def response_size(
+        self, request: None, version: ModelVersion, outputs: InstanceResults
+    ) -> tuple[int, int]:
+        size = response_size(outputs)
+        return size, size
+
+    def encode(self, request: None, version: ModelVersion, outputs: InstanceResults) -> HttpResponse:
+        return HttpResponse([encode_response(outputs)])
 
 
 def decode_request(version: ModelVersion, body: bytes, config: Config) -> list[list[Array] | ServeError]:

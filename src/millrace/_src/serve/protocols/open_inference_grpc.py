@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -11,15 +9,14 @@ import numpy as np
 
 from millrace._src.core.errors import MillraceError, ServeError
 from millrace._src.serve.inference_service import InferenceService, ModelVersion, select_outputs
-from millrace._src.serve.limits import INLINE, MAX_ID
+from millrace._src.serve.limits import MAX_ID
 from millrace._src.serve.protobuf_messages import INFERENCE, messages
 from millrace._src.serve.protocols import open_inference_http as v2
+from millrace._src.serve.protocols.registry import Call, GrpcInference, GrpcMethod, GrpcService, register_grpc
 from millrace._src.serve.servable import model_load_error
 from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array_from_list, from_bytes
 
-__all__ = ["SERVICE", "Call", "methods"]
-
-SERVICE = "inference.GRPCInferenceService"
+__all__ = ["OpenInferenceGrpc"]
 
 _CONTENTS = {
     "BOOL": "bool_contents", "UINT8": "uint_contents", "UINT16": "uint_contents", "UINT32": "uint_contents",
@@ -28,15 +25,61 @@ _CONTENTS = {
 }  # fmt: skip
 
 
-# What a method does: it takes the request, its size, and what reserves the bytes of its response. It returns
-# these bytes. The size is passed on: a message finds it by serializing itself.
-Call = Callable[[Any, int, Callable[[int], None]], Awaitable[bytes]]
 # values that are converted at once
 _PART = 16 << 10
 
 
-def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
-    """The methods by name: what they take, what they do, and whether they change the server."""
+@register_grpc
+class OpenInferenceGrpc(GrpcService):
+    """The gRPC service of the Open Inference Protocol."""
+
+    name = "v2-grpc"
+    service_name = "inference.GRPCInferenceService"
+    package = INFERENCE
+
+    def methods(self, service: InferenceService) -> dict[str, GrpcMethod]:
+        return _methods(service)
+
+
+class _Infer(GrpcInference):
+    """The method ModelInfer."""
+
+    def __init__(self, service: InferenceService) -> None:
+        super().__init__(service)
+        self._response = messages(INFERENCE)["ModelInferResponse"]
+
+    def model(self, request: Any) -> tuple[str, str]:
+        return request.model_name, request.model_version
+
+    def check(self, request: Any, version: ModelVersion) -> list[int]:
+        """Check the id and the requested outputs; returns the indexes of the outputs."""
+        if len(request.id) > MAX_ID:
+            raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
+        return select_outputs(version.outputs, [output.name for output in request.outputs])
+
+    def decode(self, request: Any, version: ModelVersion) -> list[Array]:
+        return decode_arrays(request, version, self.service.config.max_body)
+
+    def infer(self, version: ModelVersion, inputs: list[Array]) -> Awaitable[list[Array]]:
+        return self.service.infer(version, inputs)
+
+    def response_size(self, checked: Sequence[int], outputs: Sequence[Array]) -> int:
+        return sum(v2.bytes_size(outputs[index]) for index in checked)
+
+    def encode(
+        self, request: Any, version: ModelVersion, checked: Sequence[int], outputs: Sequence[Array]
+    ) -> bytes:
+        response = self._response(model_name=version.model, model_version=str(version.number), id=request.id)
+        for index in checked:
+            spec, array = version.outputs[index], outputs[index]
+            response.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
+            response.raw_output_contents.append(bytes(v2.bytes_of(array)))
+        data: bytes = response.SerializeToString()
+        return data
+
+
+def _methods(service: InferenceService) -> dict[str, GrpcMethod]:
+    """The methods of the service by name."""
     message_types = messages(INFERENCE)
 
     def simple(call: Callable[[Any], Awaitable[Any]]) -> Call:
@@ -70,48 +113,6 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
             **v2.metadata(version, list(service.models[version.model]))
         )
 
-    async def infer(request: Any, size: int, reserve: Callable[[int], None]) -> bytes:
-        began, status = time.perf_counter(), 500
-        version: ModelVersion | None = None
-        try:
-            version = service.find(request.model_name, request.model_version)
-            if len(request.id) > MAX_ID:
-                raise ServeError(f"id: expected at most {MAX_ID} characters, got {len(request.id)}")
-            indexes = select_outputs(version.outputs, [output.name for output in request.outputs])
-            if size <= INLINE:  # as `convert`, without its cost
-                arrays = decode_arrays(request, version, service.config.max_body)
-            else:
-                decode = functools.partial(decode_arrays, request, version, service.config.max_body)
-                arrays = await service.convert(size, decode)
-            outputs = await service.infer(version, arrays)
-            response = sum(v2.bytes_size(outputs[output_index]) for output_index in indexes)
-            reserve(response)
-            if response <= INLINE:
-                data = encode(request.id, version, indexes, outputs)
-            else:
-                later = functools.partial(encode, request.id, version, indexes, outputs)
-                data = await service.convert(response, later)
-            status = 200
-            return data
-        except ServeError as error:
-            status = error.status
-            raise
-        finally:
-            service.record_request(version, "v2-grpc", status, began)
-
-    def encode(
-        identifier: str, version: ModelVersion, indexes: Sequence[int], outputs: Sequence[Array]
-    ) -> bytes:
-        response = message_types["ModelInferResponse"](
-            model_name=version.model, model_version=str(version.number), id=identifier
-        )
-        for output_index in indexes:
-            spec, array = version.outputs[output_index], outputs[output_index]
-            response.outputs.add(name=spec.name, datatype=spec.datatype, shape=array.shape)
-            response.raw_output_contents.append(bytes(v2.bytes_of(array)))
-        data: bytes = response.SerializeToString()
-        return data
-
     async def index(request: Any) -> Any:
         response = message_types["RepositoryIndexResponse"]()
         for name, versions in service.models.items():
@@ -129,14 +130,14 @@ def methods(service: InferenceService) -> dict[str, tuple[str, Call, bool]]:
         return message_types["RepositoryModelLoadResponse"]()
 
     return {
-        "ServerLive": ("ServerLiveRequest", simple(live), False),
-        "ServerReady": ("ServerReadyRequest", simple(ready), False),
-        "ModelReady": ("ModelReadyRequest", simple(model_ready), False),
-        "ServerMetadata": ("ServerMetadataRequest", simple(server_metadata), False),
-        "ModelMetadata": ("ModelMetadataRequest", simple(model_metadata), False),
-        "ModelInfer": ("ModelInferRequest", infer, False),
-        "RepositoryIndex": ("RepositoryIndexRequest", simple(index), False),
-        "RepositoryModelLoad": ("RepositoryModelLoadRequest", simple(load), True),
+        "ServerLive": GrpcMethod("ServerLiveRequest", simple(live)),
+        "ServerReady": GrpcMethod("ServerReadyRequest", simple(ready)),
+        "ModelReady": GrpcMethod("ModelReadyRequest", simple(model_ready)),
+        "ServerMetadata": GrpcMethod("ServerMetadataRequest", simple(server_metadata)),
+        "ModelMetadata": GrpcMethod("ModelMetadataRequest", simple(model_metadata)),
+        "ModelInfer": GrpcMethod("ModelInferRequest", _Infer(service)),
+        "RepositoryIndex": GrpcMethod("RepositoryIndexRequest", simple(index)),
+        "RepositoryModelLoad": GrpcMethod("RepositoryModelLoadRequest", simple(load), admin=True),
     }
 
 

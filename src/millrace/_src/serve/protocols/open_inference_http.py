@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from millrace._src.core.errors import ServeError
+from millrace._src.core.errors import MillraceError, ServeError
+from millrace._src.core.optional import require
 from millrace._src.serve.http.json_arrays import Divided, NumberArray, cut_arrays, encode_array, json_size
-from millrace._src.serve.inference_service import ModelVersion, select_outputs
-from millrace._src.serve.limits import INLINE, MAX_ID, parse_length
+from millrace._src.serve.http.request_body import header
+from millrace._src.serve.inference_service import InferenceService, ModelVersion, select_outputs
+from millrace._src.serve.limits import INLINE, MAX_ID, Lease, parse_length
+from millrace._src.serve.protocols.registry import HttpProtocol, HttpResponse, Scope, register_http
+from millrace._src.serve.servable import model_load_error
 from millrace._src.serve.tensor_codec import (
     DATATYPES,
     Array,
@@ -33,6 +38,8 @@ __all__ = [
     "response_size",
 ]
 
+_INFER = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
+
 
 class Input(msgspec.Struct):
     name: str
@@ -52,6 +59,53 @@ class Request(msgspec.Struct):
     outputs: list[Output] = []
     id: str = ""
     parameters: dict[str, msgspec.Raw] = {}
+
+
+class _Infer(NamedTuple):
+    """A decoded request: the protocol's fields, and the indexes of the requested outputs."""
+
+    fields: Request
+    indexes: list[int]
+
+
+@register_http
+class OpenInferenceHttp(HttpProtocol):
+    """The Open Inference Protocol over HTTP."""
+
+    name = "v2-http"
+
+    def match(self, path: str) -> tuple[str, str] | None:
+        match = _INFER.fullmatch(path)
+        return None if match is None else (match[1], match[2] or "")
+
+    def request_size(self, scope: Scope, body: bytes, version: ModelVersion) -> tuple[int, int]:
+        size = json_length(header(scope, b"inference-header-content-length"), len(body))
+        return size, len(body) if version.takes_bytes else size
+
+    def decode(
+        self, body: bytes, size: int, version: ModelVersion, service: InferenceService
+    ) -> tuple[_Infer, list[Array]]:
+        request, indexes, arrays = decode_request(body, size, version, service.config.max_body)
+        return _Infer(request, indexes), arrays
+
+    def infer(
+        self, service: InferenceService, version: ModelVersion, inputs: list[Array], lease: Lease
+    ) -> Awaitable[list[Array]]:
+        extra_bytes = sum(array.nbytes for array in inputs) - lease.size
+        if extra_bytes > 0:  # JSON of small numbers
+            lease.grow(extra_bytes)
+        return service.infer(version, inputs)
+
+    def response_size(
+        self, request: _Infer, version: ModelVersion, outputs: Sequence[Array]
+    ) -> tuple[int, int]:
+        return response_size(request.fields, version, request.indexes, outputs)
+
+    def encode(self, request: _Infer, version: ModelVersion, outputs: Sequence[Array]) -> HttpResponse:
+        return HttpResponse(*encode_response(request.fields, version, request.indexes, outputs))
+
+    def routes(self, app: Any) -> list[Any]:
+        return _routes(app)
 
 
 _decode = msgspec.json.Decoder(Request).decode
@@ -287,3 +341,74 @@ def metadata(version: ModelVersion, numbers: Sequence[int]) -> dict[str, Any]:
         "outputs": [spec.described() for spec in version.outputs],
         "properties": {"batching": str(version.loaded.batching)},
     }
+
+
+def _routes(app: Any) -> list[Any]:
+    """Routes for health, metadata and the model repository."""
+    routing: Any = require("starlette.routing", extra="serve", purpose="serving a model")
+    responses: Any = require("starlette.responses", extra="serve", purpose="serving a model")
+    service = app.service
+
+    def json_response(body: Any, status: int = 200) -> Any:
+        return responses.JSONResponse(body, status)
+
+    async def about(request: Any) -> Any:
+        extensions = ["binary_tensor_data", "model_repository"]
+        return json_response({"name": "millrace", "version": _version(), "extensions": extensions})
+
+    async def live(request: Any) -> Any:
+        return json_response({"live": True})
+
+    async def ready(request: Any) -> Any:
+        return json_response({"ready": service.ready}, 200 if service.ready else 503)
+
+    async def model(request: Any) -> Any:
+        version = service.find(request.path_params["name"], request.path_params.get("version", ""))
+        return json_response(metadata(version, list(service.models[version.model])))
+
+    async def model_ready(request: Any) -> Any:
+        version = service.find(request.path_params["name"], request.path_params.get("version", ""))
+        body = {"name": version.model, "ready": service.ready}
+        return json_response(body, 200 if service.ready else 503)
+
+    async def index(request: Any) -> Any:
+        return json_response(
+            [
+                {"name": name, "version": str(number), "state": "READY"}
+                for name, versions in service.models.items()
+                for number in sorted(versions)
+            ]
+        )
+
+    async def load(request: Any) -> Any:
+        app.guard.check_admin(request.scope)
+        name = request.path_params["name"]
+        try:
+            numbers = await app.reload(name)
+        except ServeError:
+            raise
+        except MillraceError as error:
+            raise model_load_error(error) from error
+        return json_response({"name": name, "versions": [str(number) for number in numbers]})
+
+    route = routing.Route
+    named = "/v2/models/{name}"
+    routes = [
+        route("/v2", about),
+        route("/v2/health/live", live),
+        route("/v2/health/ready", ready),
+        route("/v2/repository/index", index, methods=["GET", "POST"]),
+        route("/v2/repository/models/{name}/load", load, methods=["POST"]),
+    ]
+    for base in (named, named + "/versions/{version}"):
+        routes += [route(base, model), route(base + "/ready", model_ready)]
+    return routes
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("millrace")
+    except PackageNotFoundError:
+        return "0"

@@ -8,7 +8,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_argument_type
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_bool, check_int
 
 from .callback import Callback, RunContext
 from .monitored_value import improvement_test, learning_rate_parameter, monitored_value, set_learning_rate

@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_bool, check_argument_type, check_positive_int
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_bool, check_positive_int
 
 from .callback import Callback, RunContext
 

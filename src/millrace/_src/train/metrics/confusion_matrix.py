@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
-from millrace._src.runtime.nn.argument_types import check_choice, check_argument_type
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_choice
 
 from .metric import Metric, as_array, check_input_count, no_samples_error, not_updated_error, rearrange_inputs
 

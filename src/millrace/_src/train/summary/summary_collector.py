@@ -10,7 +10,7 @@ import numpy as np
 from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_bool, check_int, check_argument_type
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_bool, check_int
 from millrace._src.train.callbacks.callback import Callback, RunContext
 from millrace._src.train.callbacks.monitored_value import loss_of
 

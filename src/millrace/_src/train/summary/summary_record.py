@@ -16,7 +16,7 @@ from millrace._src.core.io.framing import write_record
 from millrace._src.core.log import warn_once
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_int, check_argument_type
+from millrace._src.runtime.nn.argument_types import check_argument_type, check_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.framework.summary import on_summary
 

@@ -37,7 +37,7 @@ def run(data: ds.Dataset, **values: int) -> Any:
     assert tuner is not None
     for i, _ in enumerate(iterator):
         if i == 1 and values:
-            tuner._search = tuner._first(100.0)
+            tuner._search = tuner._start_search(100.0)
             wanted = {name.replace("_", "/").removeprefix("n"): value for name, value in values.items()}
             tuner._search.values = tuner._search._kept = {**tuner.knobs.values, **wanted}
             tuner.knobs.apply(tuner._search.values)
@@ -59,7 +59,7 @@ def test_the_next_run_begins_with_the_numbers(tmp_path: Path, no_leaks: None) ->
     assert (stage.executor.num_workers, stage.max_in_flight) == (5, 9)
     assert "began with the numbers of" in tuner_text(tuner)
     # chunks go on being sized by the engine: nobody decided about them
-    assert "0/chunk" not in tuner.knobs._given
+    assert "0/chunk" not in tuner.knobs._loaded
 
 
 def tuner_text(tuner: Any) -> str:
@@ -98,7 +98,7 @@ def test_two_pipelines_share_a_file(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert caplog.messages == []
     assert run(pipeline(64), n0_workers=3).record.loaded == ""
     (said,) = caplog.messages
-    assert "tuned_0.json holds numbers for another pipeline (" in said
+    assert "tuned_0.json holds values for another pipeline (" in said
     assert "they are not used" in said
     assert run(pipeline(32)).knobs.values["0/workers"] == 5
     assert run(pipeline(64)).knobs.values["0/workers"] == 3
@@ -143,4 +143,4 @@ def test_a_place_that_is_gone_loses_the_file_not_the_run(
     ds.config.set_enable_autotune(True, str(folder / "tuned"))
     folder.rmdir()
     assert run(pipeline(), n0_workers=2).record.saved == ""
-    assert "its numbers could not be written" in caplog.text
+    assert "the tuned values could not be written" in caplog.text

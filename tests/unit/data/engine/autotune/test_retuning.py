@@ -29,8 +29,8 @@ def shake(knobs: Knobs, chosen: random.Random) -> None:
     values = dict(knobs.values)
     for knob in knobs.knobs:
         if chosen.random() < 0.7:
-            most = 3 if knob.kind == "workers" else 9
-            values[knob.name] = chosen.randint(knob.least, min(knob.most, knob.least + most))
+            most = 3 if knob.parameter == "workers" else 9
+            values[knob.name] = chosen.randint(knob.minimum, min(knob.maximum, knob.minimum + most))
     knobs.apply(values)
 
 

@@ -55,7 +55,7 @@ class Made:
         return made
 
     def start(self) -> dict[str, int]:
-        return {knob.name: {WORKERS: 1, AHEAD: 2, CHUNK: 8}[knob.kind] for knob in self.knobs()}
+        return {knob.name: {WORKERS: 1, AHEAD: 2, CHUNK: 8}[knob.parameter] for knob in self.knobs()}
 
     def seconds(self, values: dict[str, int]) -> float:
         """What a step takes apart from the consumer."""
@@ -90,7 +90,7 @@ class Made:
             busy = stage.waits + stage.cpu * max(1.0, factor) + handed
             parts.append(
                 StageMeasurement(
-                    workers, busy, stage.cpu + handed, turns=stage.gil > 0, chunks=8 / values[f"{i}/chunk"],
+                    workers, busy, stage.cpu + handed, contends_for_gil=stage.gil > 0, chunks=8 / values[f"{i}/chunk"],
                     chunk_bytes=stage.nbytes * values[f"{i}/chunk"] / 8,
                     window=max(workers + 1, values[f"{i}/ahead"]),
                 )
@@ -162,7 +162,7 @@ def test_pipelines_nobody_thought_of(seed: int) -> None:
     search, attempts = tune(made, seed)
     assert made.rate(search.best) >= 0.9 * made.best()
     for knob in made.knobs():
-        assert knob.least <= search.best[knob.name] <= knob.most
+        assert knob.minimum <= search.best[knob.name] <= knob.maximum
     assert all(attempt.changes for attempt in attempts)
 
 
@@ -185,7 +185,7 @@ def test_workers_that_have_nothing_to_do_are_let_go() -> None:
     values = made.start() | {"0/workers": 12}
     search, attempts = tune(made, search=Search(made.knobs(), values, ResourceLimits(2, 1 << 30)))
     assert search.best["0/workers"] == 1
-    assert [a.why for a in attempts] == ["its workers have little to do"]
+    assert [a.why for a in attempts] == ["its workers have a low load"]
     assert search.settled
 
 
@@ -221,7 +221,9 @@ def test_a_budget_that_is_used_up_is_not_asked_for_more() -> None:
     search = Search(made.knobs(), made.start(), ResourceLimits(2, 1 << 30), known=True)
     chosen = random.Random(0)
     seen = made.seen(search.values, chosen)
-    squeezed = dataclasses.replace(seen, parts=tuple(dataclasses.replace(p, refused=0.9) for p in seen.parts))
+    squeezed = dataclasses.replace(
+        seen, parts=tuple(dataclasses.replace(p, refused_share=0.9) for p in seen.parts)
+    )
     search.observe(squeezed)
     assert search.values["0/workers"] == 1
     assert search.values["0/chunk"] < 8
@@ -253,5 +255,5 @@ def test_numbers_of_an_earlier_run_need_no_guess() -> None:
     good, _ = tune(WAITING)
     search = Search(WAITING.knobs(), good.best, ResourceLimits(2, 1 << 30), known=True)
     search, attempts = tune(WAITING, search=search)
-    assert not any(attempt.why.startswith("a first guess") for attempt in attempts)
+    assert not any(attempt.why.startswith("first estimate") for attempt in attempts)
     assert WAITING.rate(search.best) >= 0.9 * WAITING.best()

@@ -13,7 +13,7 @@ import millrace.dataset as ds
 from millrace._src.core import settings
 from millrace._src.core.statistics import RunStats
 from millrace._src.data.engine.autotune.measurement import StepTiming
-from millrace._src.data.engine.autotune.tuner import WARM_UP, Tuner
+from millrace._src.data.engine.autotune.tuner import WARM_UP_STEPS, Tuner
 from millrace._src.data.engine.thread_limits import MemoryBudget
 
 
@@ -32,22 +32,22 @@ def played(tuner: Tuner, stats: RunStats, steps: int, wait: float, busy: float) 
 def test_steps_are_counted_and_pauses_between_epochs_are_not() -> None:
     stats = RunStats()
     tuner = Tuner(stats, MemoryBudget(1 << 30, tight=False), [], [])
-    played(tuner, stats, WARM_UP, 5.0, 0.0)
+    played(tuner, stats, WARM_UP_STEPS, 5.0, 0.0)
     played(tuner, stats, 3, 0.01, 0.002)
     stats.epochs += 1
     played(tuner, stats, 1, 0.01, 60.0)  # a user evaluates
     played(tuner, stats, 2, 0.01, 0.002)
-    assert [(look.steps, round(look.wait, 9), round(look.busy, 9)) for look in tuner._looks] == [
+    assert [(timing.steps, round(timing.wait, 9), round(timing.busy, 9)) for timing in tuner._timings] == [
         (1, 0.01, 0.002)
     ] * 5
-    assert isinstance(tuner._looks[0], StepTiming)
+    assert isinstance(tuner._timings[0], StepTiming)
 
 
 def test_the_interval_says_how_many_steps_are_measured() -> None:
     for interval, steps in ((0, 8), (30, 30)):
         stats = RunStats()
         tuner = Tuner(stats, MemoryBudget(1 << 30, tight=False), [], [], interval)
-        played(tuner, stats, WARM_UP + steps - 1, 0.01, 0.002)
+        played(tuner, stats, WARM_UP_STEPS + steps - 1, 0.01, 0.002)
         assert tuner.record.first_rate == 0
         played(tuner, stats, 1, 0.01, 0.002)
         assert tuner.record is stats.tuning
@@ -120,7 +120,7 @@ def test_what_a_user_fixed_stays() -> None:
     settings.update(enable_autotune=True, chunk_rows=8)
     tuner = numbers().batch(4).create_dict_iterator()._run.tuner
     assert tuner is not None
-    assert not any(knob.kind == "chunk" for knob in tuner.knobs.knobs)
+    assert not any(knob.parameter == "chunk" for knob in tuner.knobs.knobs)
 
 
 class Rows:

@@ -16,12 +16,12 @@ from millrace._src.core.values.chunk import Chunk
 
 
 class Base:
-    keeps_input = False
+    leaves_input_unmodified = False
 
     def paths(self):
         return []
 
-    def begin(self, worker):
+    def init_worker(self, worker):
         pass
 
     def describe(self):

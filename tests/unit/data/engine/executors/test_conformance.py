@@ -113,8 +113,8 @@ def test_cancelled_tasks_do_not_run(make):
 
 def test_it_says_what_it_is(make):
     executor = make(Echo())
-    assert executor.kind in EXECUTORS
-    assert executor.traits is EXECUTORS[executor.kind]
+    assert executor.name in EXECUTORS
+    assert executor.traits is EXECUTORS[executor.name]
     assert executor.num_workers >= 1
     assert isinstance(executor.submit(chunk_of(1)), Task)
     assert isinstance(executor.stacks(), str)

@@ -218,7 +218,7 @@ EAGAIN = OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
 def test_fewer_workers_than_asked_go_on(no_leaks, monkeypatch):
     refuse_after(monkeypatch, 2, EAGAIN)
-    with pytest.warns(UserWarning, match=r"wanted 5, started 2.*ulimit -u.*Going on with 2"):
+    with pytest.warns(UserWarning, match=r"wanted 5, started 2.*ulimit -u.*Continuing with 2"):
         executor = ProcessExecutor(Echo(), 5)
     assert executor.num_workers == 2
     result_of(executor.submit(chunk_of(3)))
@@ -265,14 +265,14 @@ from millrace._src.core.errors import ResourceError
 from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, None
-    def begin(self, worker): pass
+    def init_worker(self, worker): pass
     def describe(self): return "echo"
     def close(self): pass
 resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     executor = ProcessExecutor(Echo(), 50)
-print("started", executor.num_workers > 0, "fewer", executor.slots < 50)
+print("started", executor.num_workers > 0, "fewer", executor.num_workers < 50)
 print("said", "ulimit -n" in str(said[0].message))
 task = executor.submit(Chunk({"x": np.arange(4)}, np.arange(4, dtype=np.uint64)))
 print("ran", task.wait(60), task.error)
@@ -351,7 +351,7 @@ from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Busy:
     def __call__(self, chunk):
         while True: sum(range(1000))
-    def begin(self, worker): pass
+    def init_worker(self, worker): pass
     def describe(self): return "busy"
     def close(self): pass
 class Idle(Busy):
@@ -386,7 +386,7 @@ def test_the_last_worker_stays_when_others_are_let_go(no_leaks, make_processes):
         assert result_of(task)[0].columns["x"].tolist() == [2.0 * i, 2.0 * i + 1]
     wait_until(lambda: len(executor.pids()) == 1)
     # a sign to end that was meant for one that is gone already
-    executor._crew.shrink(1)
+    executor._pool.shrink(1)
     assert result_of(executor.submit(chunk_of(1, 7)))[0].columns["x"].tolist() == [7.0]
     assert executor.resize(2) == 2
     wait_until(lambda: len(executor.pids()) == 2)

@@ -35,7 +35,7 @@ class Segment:
             raise Mine("as asked")
         columns = {"x": self.function(chunk.columns["x"]), "p": [p.moved() for p in chunk.columns["p"]]}
         return chunk.with_columns(columns), Point(5)
-    def begin(self, worker):
+    def init_worker(self, worker):
         pass
     def describe(self):
         return "segment"
@@ -112,7 +112,7 @@ from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Segment:
     def __call__(self, chunk): return helper_of_mine.run(chunk)
-    def begin(self, worker): pass
+    def init_worker(self, worker): pass
     def describe(self): return "segment"
     def close(self): pass
 executor = ProcessExecutor(Segment(), 1, start_method={method!r})
@@ -133,7 +133,7 @@ from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine.executors.processes import ProcessExecutor
 class Echo:
     def __call__(self, chunk): return chunk, os.getpid()
-    def begin(self, worker): pass
+    def init_worker(self, worker): pass
     def describe(self): return "echo"
     def close(self): pass
 executor = ProcessExecutor(Echo(), 2)

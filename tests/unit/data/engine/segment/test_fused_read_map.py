@@ -36,16 +36,16 @@ class Rows:
 @pytest.fixture(autouse=True)
 def gone(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Rows that went straight through; every chunk may, however long it takes, but for the first of sixteen."""
-    monkeypatch.setattr(straight, "CHEAP", 10.0)
+    monkeypatch.setattr(straight, "MAX_ROW_SECONDS", 10.0)
     counted: Counter[str] = Counter()
-    real = straight._Rows.run
+    real = straight._FusedChunk.run
 
     def run(self: Any, failures: Any) -> Any:
         made = real(self, failures)
         counted["rows"] += len(made)
         return made
 
-    monkeypatch.setattr(straight._Rows, "run", run)
+    monkeypatch.setattr(straight._FusedChunk, "run", run)
     return counted
 
 
@@ -127,7 +127,7 @@ def test_a_row_that_fails_comes_after_all_before_it(where: str, gone: Counter[st
 def test_a_stop_of_the_users_is_an_error_and_no_end(
     where: str, cheap: float, monkeypatch: pytest.MonkeyPatch, no_leaks: None
 ) -> None:
-    monkeypatch.setattr(straight, "CHEAP", cheap)
+    monkeypatch.setattr(straight, "MAX_ROW_SECONDS", cheap)
 
     def function(x: Any) -> Any:
         if where == "map" and x[0] == 2500:

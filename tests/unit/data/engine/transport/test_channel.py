@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from millrace._src.data.engine.transport.block_pool import SPARE, BlockPool
+from millrace._src.data.engine.transport.block_pool import MAX_FREE_BLOCKS, BlockPool
 from millrace._src.data.engine.transport.channel import INLINE, MessageChannel, RawMessage, pair
 
 
@@ -46,7 +46,7 @@ def test_a_slab_is_used_again_once_nobody_looks(ends):
         del data
         b.send(1, RawMessage(b"next"))
         a.receive(5)
-    assert a.pool.made == 1
+    assert a.pool.num_created == 1
 
 
 def test_a_slab_that_is_looked_at_is_not_written(ends):
@@ -57,7 +57,7 @@ def test_a_slab_that_is_looked_at_is_not_written(ends):
         held.append(b.receive(5)[1][100:200])
         b.send(1, RawMessage(b""))
         a.receive(5)
-    assert a.pool.made == 12
+    assert a.pool.num_created == 12
     assert [int(view[0]) for view in held] == list(range(12))
 
 
@@ -82,8 +82,8 @@ def test_dropped_views_shrink_the_pool_on_both_sides(ends):
         a.receive(5)
         a.send(0, RawMessage(b""))
         b.receive(5)
-    assert len(a.pool) == SPARE
-    assert len(b.leases) == SPARE
+    assert len(a.pool) == MAX_FREE_BLOCKS
+    assert len(b.leases) == MAX_FREE_BLOCKS
 
 
 def test_the_end_of_the_other_side_is_none(ends):
@@ -116,7 +116,7 @@ def test_a_length_beyond_the_slab_is_refused(ends):
     a, b = ends
     a.send(0, RawMessage(b"x" * BIG))
     data = b.receive(5)[1]
-    with pytest.raises(ValueError, match="cannot lie in a slab"):
+    with pytest.raises(ValueError, match="does not fit into a block"):
         b.leases.lease(0, 1 << 40)
     assert data.size == BIG
 
@@ -135,10 +135,10 @@ def test_pool_prefers_the_smallest_that_fits():
 
 def test_pool_lets_old_sizes_go():
     pool = BlockPool()
-    for number in [pool.take(70_000).number for _ in range(SPARE)]:
+    for number in [pool.take(70_000).number for _ in range(MAX_FREE_BLOCKS)]:
         pool.give_back(number)
     big = pool.take(50_000_000)
-    assert len(pool) == SPARE
+    assert len(pool) == MAX_FREE_BLOCKS
     assert list(pool.forgotten) == [0]
     assert big.bytes.dtype == np.uint8
     pool.close()

@@ -169,7 +169,7 @@ def test_a_folder_in_memory_is_left_for_a_disk(monkeypatch: pytest.MonkeyPatch) 
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/tmp")
-    monkeypatch.setattr(spilling, "_in_memory", lambda folder: folder == "/tmp")
+    monkeypatch.setattr(spilling, "_is_in_memory", lambda folder: folder == "/tmp")
     assert spilling.spill_folder() == "/var/tmp"
     monkeypatch.setenv("TMPDIR", "/tmp")
     assert spilling.spill_folder() == "/tmp"
@@ -192,7 +192,7 @@ def test_rows_come_back_as_they_were() -> None:
 
 
 def test_a_budget_too_small_for_a_batch_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "_said", set())
+    monkeypatch.setattr(log, "_warned_keys", set())
     data = ds.NumpySlicesDataset(np.zeros((12, 4096), np.int32), ["x"], shuffle=False).batch(4)
     told = pytest.warns(UserWarning, match=r"50000 bytes.*too small.*set_memory_budget\(\d+\)")
     with settings.override(memory_budget=50_000), told:

@@ -23,9 +23,9 @@ DATA = bytes(range(256)) * 100
 
 @pytest.fixture
 def handles() -> Any:
-    made = FileHandles()
-    yield made
-    made.close()
+    handles_ = FileHandles()
+    yield handles_
+    handles_.close()
 
 
 @pytest.mark.parametrize("size", [0, 1, 40])
@@ -99,12 +99,12 @@ def test_text_cut_from_bytes_is_the_text_split(rows: list[tuple[str, str, str]])
     lengths = np.array([len(line) for line in lines])
     starts = np.cumsum(lengths + 1) - lengths - 1
     block = RowBlock(b"\n".join(lines), starts, starts + lengths, "x", np.arange(len(rows)))
-    found = CsvFormat(["a", None, "c"], [str, str, str]).rows(block)
-    assert [list(map(str, found[name])) for name in ("a", "c")] == [
+    columns = CsvFormat(["a", None, "c"], [str, str, str]).rows(block)
+    assert [list(map(str, columns[name])) for name in ("a", "c")] == [
         [row[0] for row in rows],
         [row[2] for row in rows],
     ]
-    assert all(column.dtype.kind == "U" for column in found.values() if isinstance(column, np.ndarray))
+    assert all(column.dtype.kind == "U" for column in columns.values() if isinstance(column, np.ndarray))
 
 
 def test_one_long_field_does_not_widen_the_others(tmp_path: Path) -> None:

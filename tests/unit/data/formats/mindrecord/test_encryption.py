@@ -167,17 +167,19 @@ def test_exchanged_repeated_and_dropped_blocks_are_refused(tmp_path, stream):
     first = write(tmp_path / "a", SCHEMA, [ROWS])
     second = write(tmp_path / "b", SCHEMA, [[{"id": 9 - n, "b": b"other"} for n in range(4)]])
     head, blocks, tail = parts_of(first.read_bytes())
-    _, others, _ = parts_of(second.read_bytes())
-    assert len(blocks) == len(others) > 4
+    _, second_blocks, _ = parts_of(second.read_bytes())
+    assert len(blocks) == len(second_blocks) > 4
     target = tmp_path / "a"
     cases = [blocks[:n] + blocks[n + 1 :] for n in range(len(blocks))]  # one dropped
     cases += [[*blocks[:n], blocks[n], *blocks[n:]] for n in range(len(blocks))]  # one repeated
     cases += [blocks[:n] for n in range(len(blocks))]  # cut at a border
-    cases += [[*blocks[:n], others[n], *blocks[n + 1 :]] for n in range(len(blocks))]  # one of another file
+    cases += [
+        [*blocks[:n], second_blocks[n], *blocks[n + 1 :]] for n in range(len(blocks))
+    ]  # one of another file
     cases += [
         [*blocks[:n], blocks[n + 1], blocks[n], *blocks[n + 2 :]] for n in range(len(blocks) - 1)
     ]  # exchanged
-    cases += [others, [*blocks, b"x" * 16]]
+    cases += [second_blocks, [*blocks, b"x" * 16]]
     for case in cases:
         assert case != blocks
         target.write_bytes(head + b"".join(case) + tail)
@@ -193,12 +195,12 @@ def test_mindspores_format_cannot_notice_a_block_of_another_file(tmp_path, monke
     set_enc_key(KEY)
     first = write(tmp_path / "a", SCHEMA, [ROWS])
     second = write(tmp_path / "b", SCHEMA, [[{"id": 9 - n, "b": b"other"} for n in range(4)]])
-    data, other = bytearray(first.read_bytes()), second.read_bytes()
+    data, second_data = bytearray(first.read_bytes()), second.read_bytes()
     step = 4 + 4 + 16 + 28 + BLOCK
     count = (len(data) - 18) // step
     assert count > 4
     for n in range(1, count):  # all but the first block, which has the header
-        data[n * step : (n + 1) * step] = other[n * step : (n + 1) * step]
+        data[n * step : (n + 1) * step] = second_data[n * step : (n + 1) * step]
     first.write_bytes(bytes(data))
     mixed = rows_of(first)
     assert mixed not in (ROWS, rows_of(second))

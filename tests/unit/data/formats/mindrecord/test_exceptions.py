@@ -26,13 +26,13 @@ def test_the_same_exception_in_the_same_situation(case, tmp_path, monkeypatch):
         CASES[case](millrace.mindrecord)
         return
     name, _, _ = wanted
-    kind = getattr(exceptions, name, None) or getattr(builtins, name)
-    if kind is FileNotFoundError:  # MindSpore lists the folder before it looks for files in it
-        kind = exceptions.PathNotExistsError
-    with pytest.raises(kind) as raised:
+    exception = getattr(exceptions, name, None) or getattr(builtins, name)
+    if exception is FileNotFoundError:  # MindSpore lists the folder before it looks for files in it
+        exception = exceptions.PathNotExistsError
+    with pytest.raises(exception) as raised:
         CASES[case](millrace.mindrecord)
-    if kind.__module__ == exceptions.MindRecordException.__module__:
-        assert type(raised.value) is kind
+    if exception.__module__ == exceptions.MindRecordException.__module__:
+        assert type(raised.value) is exception
     assert str(raised.value)
 
 
@@ -40,10 +40,10 @@ def test_all_of_them_can_be_imported_as_mindspores():
     names = [name for name in exceptions.__all__ if name != "MindRecordException"]
     assert len(names) == 32
     for name in names:
-        kind = getattr(exceptions, name)
-        assert issubclass(kind, exceptions.MindRecordException)
-        assert issubclass(kind, (ValueError, TypeError, RuntimeError))
-        assert getattr(millrace.mindrecord, name) is kind
+        exception = getattr(exceptions, name)
+        assert issubclass(exception, exceptions.MindRecordException)
+        assert issubclass(exception, (ValueError, TypeError, RuntimeError))
+        assert getattr(millrace.mindrecord, name) is exception
     code = (
         "import millrace.as_mindspore\n"
         "from mindspore.mindrecord.common.exceptions import MRMOpenError, ParamValueError\n"

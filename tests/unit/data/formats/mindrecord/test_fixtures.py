@@ -21,13 +21,13 @@ def test_fixture_reads_to_its_expected_values(name):
     schema, rows, document = expected(name)
     first = data_files(FIXTURES, name)[0]
     with MindRecordReader(first, cipher=cipher_of(document)) as reader:
-        found = list(reader.rows())
+        values = list(reader.rows())
         assert {f.name: f.as_json() for f in reader.schema.fields} == schema
         assert len(reader) == len(rows)
         assert reader.index_fields == (_index(name, document) or [f.name for f in reader.schema.raw])
     if name in KEYED:
-        found.sort(key=lambda row: row["id"])
-    assert_same(found, rows)
+        values.sort(key=lambda row: row["id"])
+    assert_same(values, rows)
 
 
 def test_version_2_reads_to_its_expected_values():
@@ -105,13 +105,13 @@ def test_fixed_shapes_come_dense_and_open_ones_as_lists():
     with MindRecordReader(FIXTURES / "arrays.mindrecord") as reader:
         block = reader.read([4, 1])
         empty = reader.read([])
-    for kind in ("int32", "int64", "float32", "float64"):
-        assert block[f"fix_{kind}"].shape == (2, 2, 3)
-        assert block[f"fix_{kind}"].dtype == np.dtype(kind)
-        np.testing.assert_array_equal(block[f"fix_{kind}"][0], rows[4][f"fix_{kind}"])
-        np.testing.assert_array_equal(block[f"mid_{kind}"][1], rows[1][f"mid_{kind}"])
-        assert empty[f"fix_{kind}"].shape == (0, 2, 3)
-        assert empty[f"var_{kind}"] == []
+    for dtype in ("int32", "int64", "float32", "float64"):
+        assert block[f"fix_{dtype}"].shape == (2, 2, 3)
+        assert block[f"fix_{dtype}"].dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(block[f"fix_{dtype}"][0], rows[4][f"fix_{dtype}"])
+        np.testing.assert_array_equal(block[f"mid_{dtype}"][1], rows[1][f"mid_{dtype}"])
+        assert empty[f"fix_{dtype}"].shape == (0, 2, 3)
+        assert empty[f"var_{dtype}"] == []
 
 
 def test_columns_in_the_order_asked_for_and_views_without_copies():

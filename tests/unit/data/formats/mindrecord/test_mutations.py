@@ -78,20 +78,20 @@ def test_flipped_bits_give_an_error_or_as_many_rows(name, tmp_path):  # 9 x 90
         changed = bytearray(data)
         for _ in range(draw.choice([1, 1, 1, 4, 40])):
             changed[start + draw.randrange(size)] ^= 1 << draw.randrange(8)
-        found = read(tmp_path / "x", changed)
-        assert found is None or len(found) == len(rows)
+        values = read(tmp_path / "x", changed)
+        assert values is None or len(values) == len(rows)
 
 
 def frames(data):
     """Return the places of all row lengths."""
     header = header_of(data)
-    places = []
+    offsets = []
     for start, size in used_spans(header):
         at = start
         while at < start + size:
-            places.append(at)
+            offsets.append(at)
             at += 8 + int.from_bytes(data[at : at + 8], "little")
-    return places
+    return offsets
 
 
 LIES = [0, 1, 7, 8, 255, 2**16, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 9, 2**64 - 8, 2**64 - 1]
@@ -101,16 +101,16 @@ LIES = [0, 1, 7, 8, 255, 2**16, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 9, 2**64
 def test_lengths_of_rows_that_lie_are_noticed(name, tmp_path):  # 9 x 45
     data = original(name)
     wanted = read(tmp_path / "x", data)
-    places = frames(data)
+    offsets = frames(data)
     draw = random.Random(name)
     for _ in range(45):
-        at = draw.choice(places)
+        at = draw.choice(offsets)
         true = int.from_bytes(data[at : at + 8], "little")
         lie = draw.choice([*LIES, true + 1, max(true - 1, 0), true + draw.randrange(100)])
         if lie != true:
-            found = read(tmp_path / "x", data[:at] + struct.pack("<Q", lie) + data[at + 8 :])
-            if found is not None:  # a dummy row, which nobody needs to read
-                assert_same(found, wanted)
+            rows = read(tmp_path / "x", data[:at] + struct.pack("<Q", lie) + data[at + 8 :])
+            if rows is not None:  # a dummy row, which nobody needs to read
+                assert_same(rows, wanted)
 
 
 @pytest.mark.parametrize("name", ["multi_label", "packed_multi", "two_images", "arrays", "append", "old"])
@@ -169,9 +169,9 @@ def test_numbers_of_the_header_that_lie(name, tmp_path):  # 9 x 60
         entry = draw.choice([header, page, page, page, group])
         key = draw.choice([key for key, value in entry.items() if type(value) is int])
         entry[key] = draw.choice(NUMBERS)
-        found = read(tmp_path / "x", with_header(data, header))
-        if found is not None:
-            assert_same(found, wanted)
+        rows = read(tmp_path / "x", with_header(data, header))
+        if rows is not None:
+            assert_same(rows, wanted)
 
 
 HEADERS = [
@@ -228,10 +228,10 @@ def test_headers_with_one_part_replaced(tmp_path):
             for key in path[:-1]:
                 entry = entry[key]
             entry[path[-1]] = odd
-            found = read(tmp_path / "x", with_header(data, header))
+            rows = read(tmp_path / "x", with_header(data, header))
             total += 1
-            if found is not None and "type" not in path:
-                assert len(found) == len(wanted), (path, odd)
+            if rows is not None and "type" not in path:
+                assert len(rows) == len(wanted), (path, odd)
     assert total > 500
 
 

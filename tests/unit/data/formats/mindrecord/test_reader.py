@@ -48,9 +48,9 @@ def test_a_column_of_all_rows(path):
 
 
 def test_a_pickled_reader_opens_its_files_again(path):
-    with MindRecordReader(path) as reader, pickle.loads(pickle.dumps(reader)) as other:
-        assert other.files == reader.files
-        assert other.read([3])["label"].tolist() == reader.read([3])["label"].tolist()
+    with MindRecordReader(path) as reader, pickle.loads(pickle.dumps(reader)) as unpickled:
+        assert unpickled.files == reader.files
+        assert unpickled.read([3])["label"].tolist() == reader.read([3])["label"].tolist()
 
 
 def test_wrong_arguments(path):
@@ -112,9 +112,9 @@ def test_rows_found_by_sign_are_the_chain():
 
 def test_file_reader(path):
     reader = FileReader(str(path), columns=["name", "label"])
-    found = list(reader.get_next())
-    assert found[0] == {"label": 0, "name": "n0"}
-    assert reader.len() == len(found) == 100
+    rows = list(reader.get_next())
+    assert rows[0] == {"label": 0, "name": "n0"}
+    assert reader.len() == len(rows) == 100
     assert list(reader.schema()) == ["label", "name", "v"]
     reader.close()
     assert list(next(FileReader(str(path)).get_next())) == ["label", "name", "v"]

@@ -35,8 +35,8 @@ def bucket():
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch):
     quick = core_remote.Retries(pause=0.001)
-    for place in (remote, core_remote):
-        monkeypatch.setattr(place, "RETRIES", quick)
+    for module in (remote, core_remote):
+        monkeypatch.setattr(module, "RETRIES", quick)
 
 
 def test_written_read_appended_and_replaced(bucket, tmp_path):
@@ -107,9 +107,9 @@ def test_only_what_is_needed_is_fetched(bucket, monkeypatch):
         assert few < 5 << 20 < size
         assert reader.read([40], ["b"])["b"] == [bytes([40]) * 100_000]
         assert sum(fetched) < few + (3 << 20)
-        again = sum(fetched)
+        second = sum(fetched)
         reader.read([40, 41], ["b"])
-        assert sum(fetched) == again  # from the cache
+        assert sum(fetched) == second  # from the cache
 
 
 def test_the_cache_gives_back_what_was_used_longest_ago(bucket):
@@ -199,7 +199,7 @@ def test_a_short_answer_is_a_failure(bucket, monkeypatch):
     fs = fsspec.filesystem("memory")
     real = type(fs).cat_file
     monkeypatch.setattr(type(fs), "cat_file", lambda self, *a, **k: real(self, *a, **k)[:-1])
-    with pytest.raises(DataError, match=r"asked for .* bytes at .*, got"):
+    with pytest.raises(DataError, match=r"expected .* bytes at .*, got"):
         rows_of("memory://bucket/x")
 
 
@@ -211,8 +211,8 @@ def test_damage_behind_an_address_is_named(bucket):
     with pytest.raises(FormatError) as caught:
         rows_of("memory://bucket/x")
     assert caught.value.context["file"] == "memory://bucket/x"
-    verdict = verify("memory://bucket/x")
-    assert verdict.problems[0].file == "memory://bucket/x"
+    result = verify("memory://bucket/x")
+    assert result.problems[0].file == "memory://bucket/x"
     bucket.pipe("/bucket/x", bytes(data[:20_000]))
     assert "cut short" in verify("memory://bucket/x").problems[0].text
 

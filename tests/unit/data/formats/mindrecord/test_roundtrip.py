@@ -29,11 +29,11 @@ SHAPES = st.sampled_from([(-1,), (3,), (2, 2), (-1, 2), (1, -1), (2, -1, 2)])
 
 
 @st.composite
-def array(draw, kind, shape):
+def array(draw, dtype, shape):
     full = [draw(st.integers(0, 5)) if size == -1 else size for size in shape]
     count = math.prod(full)
-    one = INT.get(kind, st.floats(width=32 if kind == "float32" else 64))
-    return np.array(draw(st.lists(one, min_size=count, max_size=count)), kind).reshape(full)
+    one = INT.get(dtype, st.floats(width=32 if dtype == "float32" else 64))
+    return np.array(draw(st.lists(one, min_size=count, max_size=count)), dtype).reshape(full)
 
 
 @st.composite
@@ -45,18 +45,18 @@ def record_set(draw):
     for name in names:
         if name.lower() == "inc":
             name = "x" + name
-        kind = draw(st.sampled_from(["int32", "int64", "float32", "float64", "string", "bytes"]))
-        schema[name] = {"type": kind}
-        if kind == "string":
+        type_name = draw(st.sampled_from(["int32", "int64", "float32", "float64", "string", "bytes"]))
+        schema[name] = {"type": type_name}
+        if type_name == "string":
             values[name] = TEXT
-        elif kind == "bytes":
+        elif type_name == "bytes":
             values[name] = BINARY
         elif draw(st.booleans()):
             shape = draw(SHAPES)
             schema[name]["shape"] = list(shape)
-            values[name] = array(kind, shape)
+            values[name] = array(type_name, shape)
         else:
-            values[name] = INT.get(kind, st.floats(allow_nan=False, allow_infinity=False))
+            values[name] = INT.get(type_name, st.floats(allow_nan=False, allow_infinity=False))
     return schema, draw(st.lists(st.fixed_dictionaries(values), min_size=1, max_size=12))
 
 
@@ -72,12 +72,12 @@ def test_rows_come_back(data, step):
             backwards = np.arange(len(rows))[::-1]
             block = reader.read(backwards)
         for name, entry in schema.items():
-            for found, wanted in zip(block[name], rows[::-1]):
+            for value, wanted in zip(block[name], rows[::-1]):
                 if "shape" in entry:
-                    assert found.dtype == np.dtype(entry["type"])
-                    np.testing.assert_array_equal(found, wanted[name])
+                    assert value.dtype == np.dtype(entry["type"])
+                    np.testing.assert_array_equal(value, wanted[name])
                 elif entry["type"] != "float32":
-                    assert found == wanted[name]
+                    assert value == wanted[name]
 
 
 def _ordered(row, schema):
@@ -97,8 +97,8 @@ def test_packed_integers_come_back(rows, narrow):
         np.testing.assert_array_equal(unpack(data, dtype), a)
     ends = np.cumsum([len(p) for p in packed])
     starts = ends - [len(p) for p in packed]
-    for a, found in zip(arrays, unpack_many(b"".join(packed) + bytes(8), starts, ends, dtype)):
-        np.testing.assert_array_equal(found, a)
+    for a, unpacked in zip(arrays, unpack_many(b"".join(packed) + bytes(8), starts, ends, dtype)):
+        np.testing.assert_array_equal(unpacked, a)
 
 
 def test_a_long_packed_array_of_mixed_widths_comes_back():
@@ -136,10 +136,10 @@ def test_any_legal_map_is_read():
 def test_whole_floats_stay_floats_and_big_ones_stay_big(tmp_path):
     values = [1.0, 2.0000000001, -0.0, 1e300, 2.0**63, 0.1]
     path = write(tmp_path / "x", {"f": {"type": "float64"}}, [[{"f": v} for v in values]])
-    found = [row["f"] for row in rows_of(path)]
-    assert found == values
-    assert all(type(v) is float for v in found)
-    assert math.copysign(1, found[2]) == -1
+    floats = [row["f"] for row in rows_of(path)]
+    assert floats == values
+    assert all(type(v) is float for v in floats)
+    assert math.copysign(1, floats[2]) == -1
 
 
 def test_nul_in_strings_and_empty_values_are_kept(tmp_path):
@@ -151,10 +151,10 @@ def test_nul_in_strings_and_empty_values_are_kept(tmp_path):
         assert reader.read([0, 1], ["s"])["s"] == ["a\0b", "\0"]
 
 
-@pytest.mark.parametrize("kind", ["int32", "float64"])
-def test_an_empty_array_in_the_only_blob_field_is_kept(tmp_path, kind):
-    rows = [{"x": np.ones(n, kind)} for n in (2, 0, 1)]
-    path = write(tmp_path / "x", {"x": {"type": kind, "shape": [-1]}}, [rows])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_an_empty_array_in_the_only_blob_field_is_kept(tmp_path, dtype):
+    rows = [{"x": np.ones(n, dtype)} for n in (2, 0, 1)]
+    path = write(tmp_path / "x", {"x": {"type": dtype, "shape": [-1]}}, [rows])
     assert_same(rows_of(path), rows)
 
 
@@ -174,9 +174,9 @@ LOSSLESS = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "given", "stored"), LOSSLESS)
-def test_another_type_is_converted_where_nothing_is_lost(tmp_path, entry, given, stored):
-    path = write(tmp_path / "x", {"v": entry}, [[{"v": given}]])
+@pytest.mark.parametrize(("entry", "value", "stored"), LOSSLESS)
+def test_another_type_is_converted_where_nothing_is_lost(tmp_path, entry, value, stored):
+    path = write(tmp_path / "x", {"v": entry}, [[{"v": value}]])
     assert_same(rows_of(path), [{"v": stored}])
 
 

@@ -107,8 +107,8 @@ def test_a_bad_index_is_rebuilt_and_the_rows_are_right(damage, tmp_path):
     index = tmp_path / "scalars.mindrecord.db"
     DAMAGE[damage](index)
     with pytest.warns(UserWarning, match="rebuilt"):
-        found = rows_of(path)
-    assert [row["m64"] for row in found] == [row["m64"] for row in expected("scalars.mindrecord")[1]]
+        rows = rows_of(path)
+    assert [row["m64"] for row in rows] == [row["m64"] for row in expected("scalars.mindrecord")[1]]
     assert index_of(path) == index_of(FIXTURES / path.name)
 
 

@@ -168,9 +168,9 @@ def test_parallel_writer_is_not_disturbed_by_a_caller_that_reuses_its_rows(tmp_p
         writer.write_raw_data(batch, True)
     writer.commit()
     with MindRecordReader(tmp_path / "x0") as reader:
-        found = reader.read(np.arange(1000))["v"]
-    assert sorted(found[:, 0].tolist()) == [n // 50 for n in range(1000)]
-    assert (found == found[:, :1]).all()
+        values = reader.read(np.arange(1000))["v"]
+    assert sorted(values[:, 0].tolist()) == [n // 50 for n in range(1000)]
+    assert (values == values[:, :1]).all()
 
 
 def full(*_):

@@ -46,10 +46,10 @@ def start(body, *arguments):
 
 def check_whole(first):
     """Assert that the set at this path is one version and complete; return the version."""
-    found = rows_of(first)
-    versions = {row["version"] for row in found}
+    rows = rows_of(first)
+    versions = {row["version"] for row in rows}
     assert len(versions) == 1
-    assert sorted(row["n"] for row in found) == list(range(60))
+    assert sorted(row["n"] for row in rows) == list(range(60))
     return versions.pop()
 
 
@@ -75,11 +75,11 @@ def test_kill_9_while_overwriting(tmp_path, shards):  # 2 x 20
         except subprocess.TimeoutExpired:
             pass
         process.send_signal(signal.SIGKILL)
-        told = [int(line) for line in process.stdout.read().split()]
+        reported = [int(line) for line in process.stdout.read().split()]
         process.wait()
         process.stdout.close()
         version = check_whole(first)
-        assert version >= max([done, *told])  # what was reported is not lost
+        assert version >= max([done, *reported])  # what was reported is not lost
     write(path, SCHEMA, [[{"version": 0, "n": 0, "b": b""}]], shards=shards, overwrite=True)
     left = [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
     assert not left  # the next writer has cleared up
@@ -110,10 +110,10 @@ def test_kill_9_while_appending(tmp_path):  # 10
         process.stdout.read()
         process.wait()
         process.stdout.close()
-        found = sorted(row["n"] for row in rows_of(tmp_path / "x0"))
-        assert found == list(range(len(found)))
-        assert len(found) % 60 == 0
-        version = len(found) // 60 - 1
+        numbers = sorted(row["n"] for row in rows_of(tmp_path / "x0"))
+        assert numbers == list(range(len(numbers)))
+        assert len(numbers) % 60 == 0
+        version = len(numbers) // 60 - 1
 
 
 # Every rename and removal of a commit is a place to die: once before each of them.
@@ -223,10 +223,10 @@ def test_a_failing_disk_leaves_no_file_of_the_attempt(tmp_path, monkeypatch, cal
         gc.collect()
         version = {row["version"] for row in rows_of(first)}
         if version == {2}:  # past the commit: whoever opens the set has finished it
-            again = FileWriter(str(tmp_path / "x"), shards, True)
-            again.add_schema(SCHEMA)
-            again.write_raw_data(rows)
-            again.commit()
+            second_writer = FileWriter(str(tmp_path / "x"), shards, True)
+            second_writer.add_schema(SCHEMA)
+            second_writer.write_raw_data(rows)
+            second_writer.commit()
         assert len(version) == 1
         assert sorted(os.listdir(tmp_path)) == names
     assert failed or (call == "write_text" and shards == 1)

@@ -10,9 +10,9 @@ from millrace.dataset.utils import LineReader
 @pytest.fixture
 def reader(tmp_path):
     (tmp_path / "x.txt").write_text("a\nbb\n\nlast é", encoding="utf-8")
-    made = LineReader(str(tmp_path / "x.txt"))
-    yield made
-    made.close()
+    line_reader = LineReader(str(tmp_path / "x.txt"))
+    yield line_reader
+    line_reader.close()
 
 
 def test_lines_by_number(reader):

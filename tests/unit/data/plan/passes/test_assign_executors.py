@@ -52,7 +52,7 @@ def batches(data: ds.Dataset) -> list[Any]:
 def test_many_workers_are_processes_that_make_whole_batches(folder):
     shown = images(folder, 3).batch(4).explain()
     assert "on=3 processes" in shown
-    assert "Rebatch" not in shown
+    assert "Regroup" not in shown
 
 
 @pytest.mark.parametrize("drop", [False, True])
@@ -197,7 +197,7 @@ def test_what_the_user_sets_holds(folder):
 def test_large_batches_are_made_by_all_workers(folder):
     shown = images(folder, 3).batch(MODULE.MAX_BATCH_ROWS + 1).explain()
     assert "on=3 processes" in shown
-    assert "Rebatch" in shown
+    assert "Regroup" in shown
 
 
 def test_a_short_epoch_keeps_threads(folder, monkeypatch):

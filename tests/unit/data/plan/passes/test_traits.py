@@ -70,7 +70,7 @@ class Unknown(Node):
 @pytest.fixture(autouse=True, scope="module")
 def entered():
     register_step(Plus)(lambda op, seed, settings, aligned: PlusStep(op.by))
-    register_stage(Peek)(lambda making: PeekStage(making.up, making.stats))
+    register_stage(Peek)(lambda context: PeekStage(context.upstream, context.stats))
 
 
 def over(data, node, **fields):

@@ -79,15 +79,15 @@ def test_hugging_face():
         {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"]),
          "ids": datasets.Sequence(datasets.Value("int64"))}
     )  # fmt: skip
-    given = {"text": ["a", "bcd", "e"], "label": [1, 0, 1], "ids": [[1], [2, 3], []]}
-    table = pytest.importorskip("pyarrow").table(given).cast(features.arrow_schema)
+    columns = {"text": ["a", "bcd", "e"], "label": [1, 0, 1], "ids": [[1], [2, 3], []]}
+    table = pytest.importorskip("pyarrow").table(columns).cast(features.arrow_schema)
     info = datasets.DatasetInfo(features=features)
     source = datasets.Dataset(datasets.table.InMemoryTable(table), info=info, fingerprint="tests")
     data = HuggingFaceDataset(source, shuffle=False)
     assert data.get_class_indexing() == {"bad": 0, "good": 1}
-    found = rows(data)
-    assert [str(row["text"]) for row in found] == given["text"]
-    assert [row["ids"].tolist() for row in found] == given["ids"]
+    hf_rows = rows(data)
+    assert [str(row["text"]) for row in hf_rows] == columns["text"]
+    assert [row["ids"].tolist() for row in hf_rows] == columns["ids"]
     picked = HuggingFaceDataset(source, ["label"], sampler=ds.PKSampler(2))
     assert [row["label"].item() for row in rows(picked)] == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="there is no column 'x'"):
@@ -132,11 +132,15 @@ def shards(tmp_path):
 
 
 def test_web_dataset_rows(shards):
-    found = rows(WebDataset(shards, shuffle=False, decode=True))
-    assert list(found[0]) == ["__key__", "jpg", "cls", "txt", "npy"]
-    assert [str(row["__key__"]) for row in found] == [f"train/{s}_{n}" for s in range(2) for n in range(3)]
-    assert np.array_equal(found[4]["jpg"], pixels(4))
-    assert (found[4]["cls"].item(), str(found[4]["txt"]), found[4]["npy"].shape) == (1, "häuser 1", (2, 2))
+    samples = rows(WebDataset(shards, shuffle=False, decode=True))
+    assert list(samples[0]) == ["__key__", "jpg", "cls", "txt", "npy"]
+    assert [str(row["__key__"]) for row in samples] == [f"train/{s}_{n}" for s in range(2) for n in range(3)]
+    assert np.array_equal(samples[4]["jpg"], pixels(4))
+    assert (samples[4]["cls"].item(), str(samples[4]["txt"]), samples[4]["npy"].shape) == (
+        1,
+        "häuser 1",
+        (2, 2),
+    )
 
 
 def test_web_dataset_in_any_order(shards):
@@ -144,8 +148,8 @@ def test_web_dataset_in_any_order(shards):
     data = WebDataset(shards, ["cls", "txt"])
     orders = [[str(row["txt"]) for row in epoch] for epoch in data.epochs(3, as_dict=True)]
     assert all(sorted(order) == sorted(orders[0]) for order in orders)
-    drawn = WebDataset(shards, "cls", sampler=ds.PKSampler(2, class_column="cls"))
-    assert [row["cls"].item() for row in rows(drawn)] == [0, 0, 1, 1, 2, 2]
+    sampled = WebDataset(shards, "cls", sampler=ds.PKSampler(2, class_column="cls"))
+    assert [row["cls"].item() for row in rows(sampled)] == [0, 0, 1, 1, 2, 2]
     halves = [
         row["txt"]
         for shard in (0, 1)
@@ -188,9 +192,9 @@ def table():
     )  # fmt: skip
 
 
-def write(table, path, kind):
+def write(table, path, file_format):
     arrow = pytest.importorskip("pyarrow")
-    if kind == "parquet":
+    if file_format == "parquet":
         pytest.importorskip("pyarrow.parquet").write_table(table, path, row_group_size=4)
     else:
         with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
@@ -198,21 +202,25 @@ def write(table, path, kind):
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_parquet_and_arrow_rows(table, tmp_path, kind):
-    files = [write(table, tmp_path / f"{n}.{kind}", kind) for n in range(2)]
-    found = rows(ParquetDataset(files, shuffle=False))
-    assert [row["x"].item() for row in found] == [*range(10), *range(10)]
-    assert (found[3]["f"].item(), str(found[3]["word"]), found[3]["raw"].tolist()) == (1.5, "w3w3w3", [3, 3])
-    assert found[5]["ids"].tolist() == [5, 5, 5]
+@pytest.mark.parametrize("file_format", ["parquet", "arrow"])
+def test_parquet_and_arrow_rows(table, tmp_path, file_format):
+    files = [write(table, tmp_path / f"{n}.{file_format}", file_format) for n in range(2)]
+    read = rows(ParquetDataset(files, shuffle=False))
+    assert [row["x"].item() for row in read] == [*range(10), *range(10)]
+    assert (read[3]["f"].item(), str(read[3]["word"]), read[3]["raw"].tolist()) == (
+        1.5,
+        "w3w3w3",
+        [3, 3],
+    )
+    assert read[5]["ids"].tolist() == [5, 5, 5]
     picked = rows(ParquetDataset(files, ["x"], sampler=ds.SubsetSampler([19, 0, 9, 4])))
     assert [row["x"].item() for row in picked] == [9, 0, 9, 4]
     assert ParquetDataset(files, "x", num_shards=3, shard_id=0).get_dataset_size() == 7
 
 
-def lists(tmp_path, values, kind, file="parquet", **options):
+def lists(tmp_path, values, arrow_type, file="parquet", **options):
     pa = pytest.importorskip("pyarrow")
-    path = write(pa.table({"x": pa.array(values, kind)}), tmp_path / f"lists.{file}", file)
+    path = write(pa.table({"x": pa.array(values, arrow_type)}), tmp_path / f"lists.{file}", file)
     return [row["x"] for row in rows(ParquetDataset(path, shuffle=False, **options))]
 
 
@@ -228,7 +236,7 @@ def test_elements_of_lists_keep_their_type(tmp_path, file, name, form):
     pa = pytest.importorskip("pyarrow")
     element = getattr(pa, name)()
     wanted = np.array([[0, 1], [1, 1], [0, 0]], np.dtype(name.rstrip("_")))
-    kinds = {
+    types = {
         "list": lambda: pa.list_(element),
         "large_list": lambda: pa.large_list(element),
         "fixed_size_list": lambda: pa.list_(element, 2),
@@ -238,24 +246,24 @@ def test_elements_of_lists_keep_their_type(tmp_path, file, name, form):
     values = [[row] for row in wanted.tolist()] if form == "nested" else wanted.tolist()
     if name == "float16":
         values = [[[*map(np.float16, r[0])]] if form == "nested" else [*map(np.float16, r)] for r in values]
-    for found, row in zip(lists(tmp_path, values, kinds[form](), file), wanted, strict=True):
-        assert found.dtype == wanted.dtype
-        assert np.array_equal(found, row[None] if form == "nested" else row)
-        found[...] = 0  # it is the reader's own
+    for value, row in zip(lists(tmp_path, values, types[form](), file), wanted, strict=True):
+        assert value.dtype == wanted.dtype
+        assert np.array_equal(value, row[None] if form == "nested" else row)
+        value[...] = 0  # it is the reader's own
 
 
 def test_lists_of_any_length(tmp_path):
     pa = pytest.importorskip("pyarrow")
-    found = lists(tmp_path, [[1.5], [], [2.0, 3.0, None]], pa.list_(pa.float32()))
-    assert [row.tolist() for row in found[:2]] == [[1.5], []]
-    assert [row.dtype for row in found] == [np.float32] * 3
-    assert np.isnan(found[2][2])
-    found = lists(tmp_path, [[1, None], [2, 3]], pa.list_(pa.int32()))
-    assert found[0].dtype == np.float64, "a whole number that is missing has no other place"
+    column = lists(tmp_path, [[1.5], [], [2.0, 3.0, None]], pa.list_(pa.float32()))
+    assert [row.tolist() for row in column[:2]] == [[1.5], []]
+    assert [row.dtype for row in column] == [np.float32] * 3
+    assert np.isnan(column[2][2])
+    column = lists(tmp_path, [[1, None], [2, 3]], pa.list_(pa.int32()))
+    assert column[0].dtype == np.float64, "a whole number that is missing has no other place"
     assert lists(tmp_path, [["a", "bc"], []], pa.list_(pa.string()))[0].tolist() == ["a", "bc"]
-    found = lists(tmp_path, [[[1], [2]], [[3, 4]]], pa.list_(pa.list_(pa.uint8())))
-    assert [row.tolist() for row in found] == [[[1], [2]], [[3, 4]]]
-    assert found[0].dtype == np.uint8
+    column = lists(tmp_path, [[[1], [2]], [[3, 4]]], pa.list_(pa.list_(pa.uint8())))
+    assert [row.tolist() for row in column] == [[[1], [2]], [[3, 4]]]
+    assert column[0].dtype == np.uint8
 
 
 def test_views_may_lie_in_any_order(tmp_path):
@@ -263,9 +271,9 @@ def test_views_may_lie_in_any_order(tmp_path):
     starts, sizes = pa.array([4, 0, 2, 1], pa.int32()), pa.array([2, 2, 2, 2], pa.int32())
     views = pa.ListViewArray.from_arrays(starts, sizes, pa.array(range(6), pa.int8()))
     path = write(pa.table({"x": views}), tmp_path / "views.arrow", "arrow")
-    found = [row["x"] for row in rows(ParquetDataset(path, shuffle=False))]
-    assert [row.tolist() for row in found] == [[4, 5], [0, 1], [2, 3], [1, 2]]
-    assert {row.dtype.name for row in found} == {"int8"}
+    values = [row["x"] for row in rows(ParquetDataset(path, shuffle=False))]
+    assert [row.tolist() for row in values] == [[4, 5], [0, 1], [2, 3], [1, 2]]
+    assert {row.dtype.name for row in values} == {"int8"}
 
 
 def test_lists_that_make_no_array_are_told(tmp_path):

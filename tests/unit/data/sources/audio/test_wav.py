@@ -16,15 +16,18 @@ from tests.parity.data.small_sources import audio_folders
 from tests.parity.data.small_sources.tiny import samples, sph, wav
 
 
-def riff(kind, width, data, channels=1, extra=b""):
-    layout = struct.pack("<HHIIHH", kind, channels, 8000, 8000 * width, width * channels, width * 8) + extra
+def riff(sample_format, width, data, channels=1, extra=b""):
+    layout = (
+        struct.pack("<HHIIHH", sample_format, channels, 8000, 8000 * width, width * channels, width * 8)
+        + extra
+    )
     body = b"fmt " + struct.pack("<I", len(layout)) + layout + b"LIST" + struct.pack("<I", 3) + b"abc\0"
     body += b"data" + struct.pack("<I", len(data)) + data
     return b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WAVE" + body
 
 
 @pytest.mark.parametrize(
-    ("kind", "width", "data", "wanted"),
+    ("sample_format", "width", "data", "wanted"),
     [
         (1, 1, bytes([1, 128, 255]), [-1, 0, 1]),
         (1, 2, struct.pack("<3h", -32767, 0, 32767), [-1, 0, 1]),
@@ -34,12 +37,12 @@ def riff(kind, width, data, channels=1, extra=b""):
         (3, 8, struct.pack("<3d", -1, 0, 0.5), [-1, 0, 0.5]),
     ],
 )
-def test_every_width(tmp_path, kind, width, data, wanted):
+def test_every_width(tmp_path, sample_format, width, data, wanted):
     path = tmp_path / "a.wav"
-    path.write_bytes(riff(kind, width, data))
-    found, rate = read_wav(str(path))
-    assert (found.tolist(), rate, found.dtype) == ([wanted], 8000, np.float32)
-    extensible = struct.pack("<HHIH", 22, width * 8, 0, kind) + bytes(14)
+    path.write_bytes(riff(sample_format, width, data))
+    waveform, rate = read_wav(str(path))
+    assert (waveform.tolist(), rate, waveform.dtype) == ([wanted], 8000, np.float32)
+    extensible = struct.pack("<HHIH", 22, width * 8, 0, sample_format) + bytes(14)
     path.write_bytes(riff(0xFFFE, width, data, extra=extensible))
     assert read_wav(str(path))[0].tolist() == [wanted]
 
@@ -51,12 +54,12 @@ def test_channels_are_apart(tmp_path):
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.integers(0, 123), byte=st.integers(0, 255), cut=st.booleans())
-def test_damaged_wav_is_refused_or_read(tmp_path, place, byte, cut):
+@given(offset=st.integers(0, 123), byte=st.integers(0, 255), cut=st.booleans())
+def test_damaged_wav_is_refused_or_read(tmp_path, offset, byte, cut):
     path = wav(tmp_path / "a.wav", 1)
     data = bytearray(path.read_bytes())
-    data[place] = byte
-    path.write_bytes(bytes(data[:place] if cut else data))
+    data[offset] = byte
+    path.write_bytes(bytes(data[:offset] if cut else data))
     error = None
     try:
         read_wav(str(path))
@@ -68,8 +71,8 @@ def test_damaged_wav_is_refused_or_read(tmp_path, place, byte, cut):
 def test_other_formats_through_soundfile(tmp_path):
     soundfile = pytest.importorskip("soundfile")
     soundfile.write(tmp_path / "a.flac", np.array([0, 0.5, -0.5]), 8000, subtype="PCM_16")
-    found, rate = read_audio(str(tmp_path / "a.flac"))
-    assert (found.tolist(), rate) == ([[0, 0.5, -0.5]], 8000)
+    waveform, rate = read_audio(str(tmp_path / "a.flac"))
+    assert (waveform.tolist(), rate) == ([[0, 0.5, -0.5]], 8000)
 
 
 def test_sphere_of_either_byte_order(tmp_path):

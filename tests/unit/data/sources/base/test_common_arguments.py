@@ -23,9 +23,9 @@ def sources(tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", ["text", "images", "records", "random"])
-def test_shards_are_checked_alike(sources, kind):
-    make = sources[kind]
+@pytest.mark.parametrize("source_name", ["text", "images", "records", "random"])
+def test_shards_are_checked_alike(sources, source_name):
+    make = sources[source_name]
     with pytest.raises(PlanError, match="num_shards is specified and currently requires shard_id"):
         make(num_shards=2)
     with pytest.raises(PlanError, match="shard_id is specified but num_shards is not"):
@@ -36,7 +36,7 @@ def test_shards_are_checked_alike(sources, kind):
         make(num_shards=0, shard_id=0)
 
 
-@pytest.mark.parametrize("kind", ["images", "records"])
+@pytest.mark.parametrize("source_name", ["images", "records"])
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -45,6 +45,6 @@ def test_shards_are_checked_alike(sources, kind):
         ("num_samples", {"num_samples": 1}),
     ],
 )
-def test_a_sampler_stands_alone(sources, kind, name, more):
+def test_a_sampler_stands_alone(sources, source_name, name, more):
     with pytest.raises(PlanError, match=f"sampler and {name} cannot be specified"):
-        sources[kind](sampler=ds.SequentialSampler(), **more)
+        sources[source_name](sampler=ds.SequentialSampler(), **more)

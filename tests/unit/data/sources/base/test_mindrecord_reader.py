@@ -25,8 +25,10 @@ def test_shards_by_block(tmp_path, monkeypatch):
         at += size
 
     def shards(count, **options):
-        made = [MindDataset(files, ["n"], num_shards=count, shard_id=k, **options) for k in range(count)]
-        return [[row["n"].item() for row in data.create_dict_iterator(1, output_numpy=True)] for data in made]
+        datasets = [MindDataset(files, ["n"], num_shards=count, shard_id=k, **options) for k in range(count)]
+        return [
+            [row["n"].item() for row in data.create_dict_iterator(1, output_numpy=True)] for data in datasets
+        ]
 
     for value in ("True", "true"):
         monkeypatch.setenv("MS_DEV_MINDRECORD_SHARD_BY_BLOCK", value)
@@ -56,9 +58,11 @@ def test_shards_with_an_offset_are_runs_of_neighbours(tmp_path):
         writer.add_schema({"n": {"type": "int32"}})
         writer.write_raw_data([{"n": k} for k in range(rows)])
         writer.commit()
-        made = [
+        datasets = [
             MindDataset(file, sampler=ds.DistributedSampler(4, k, shuffle=False, offset=1)) for k in range(4)
         ]
-        got = [[row["n"].item() for row in data.create_dict_iterator(1, output_numpy=True)] for data in made]
+        got = [
+            [row["n"].item() for row in data.create_dict_iterator(1, output_numpy=True)] for data in datasets
+        ]
         assert got == wanted
-        assert [data.get_dataset_size() for data in made] == [len(shard) for shard in wanted]
+        assert [data.get_dataset_size() for data in datasets] == [len(shard) for shard in wanted]

@@ -43,10 +43,10 @@ def multi30k(folder: Path, en: str, de: str) -> Any:
 
 
 def iwslt(folder: Path, de: str, en: str) -> Any:
-    place = folder / "texts/de/en/de-en"
-    place.mkdir(parents=True)
-    (place / "train.tags.de-en.de").write_text(de)
-    (place / "train.tags.de-en.en").write_text(en)
+    pair_folder = folder / "texts/de/en/de-en"
+    pair_folder.mkdir(parents=True)
+    (pair_folder / "train.tags.de-en.de").write_text(de)
+    (pair_folder / "train.tags.de-en.en").write_text(en)
     return ds.IWSLT2016Dataset(str(folder), usage="train", language_pair=["de", "en"], shuffle=False)
 
 
@@ -90,10 +90,10 @@ def test_only_known_tags_are_tags(tmp_path: Path) -> None:
 
 
 def test_segments_that_are_empty_are_rows(tmp_path: Path) -> None:
-    place = tmp_path / "texts/de/en/de-en"
-    place.mkdir(parents=True)
+    pair_folder = tmp_path / "texts/de/en/de-en"
+    pair_folder.mkdir(parents=True)
     for language, texts in (("de", ("a", "", "c")), ("en", ("A", "", ""))):
         inside = "\n".join(f'<seg id="{n}">{text}</seg>' for n, text in enumerate(texts))
-        (place / f"IWSLT16.TED.tst2013.de-en.{language}.xml").write_text(f"<doc>{inside}</doc>")
+        (pair_folder / f"IWSLT16.TED.tst2013.de-en.{language}.xml").write_text(f"<doc>{inside}</doc>")
     data = ds.IWSLT2016Dataset(str(tmp_path), usage="valid", language_pair=["de", "en"], shuffle=False)
     assert rows(data) == [("a", "A"), ("", ""), ("c", "")]

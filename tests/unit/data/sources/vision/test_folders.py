@@ -38,8 +38,8 @@ def labels(data):
 
 
 def test_pk_sampler_draws_from_every_class(pets):
-    found = labels(ImageFolderDataset(pets, sampler=ds.PKSampler(2)))
-    assert found == [0, 0, 1, 1, 2, 2]
+    sampled = labels(ImageFolderDataset(pets, sampler=ds.PKSampler(2)))
+    assert sampled == [0, 0, 1, 1, 2, 2]
 
 
 def test_pk_sampler_says_why_not(tmp_path):
@@ -113,9 +113,9 @@ def test_the_listing_travels(pets):
 
 def test_json_brings_it_back(pets):
     data = ImageFolderDataset(pets, extensions=[".png"], shuffle=False).batch(2)
-    again = ds.deserialize(ds.serialize(data))
-    assert again.get_dataset_size() == 1
-    assert ds.serialize(again)["children"][0]["extensions"] == [".png"]
+    rebuilt = ds.deserialize(ds.serialize(data))
+    assert rebuilt.get_dataset_size() == 1
+    assert ds.serialize(rebuilt)["children"][0]["extensions"] == [".png"]
 
 
 def test_processes_read_the_same_rows(pets):
@@ -134,17 +134,18 @@ def test_cifar_python_version(tmp_path):
 
 
 def test_fake_images_depend_on_the_seed_only():
-    made = [FakeImageDataset(4, (3, 5, 2), 3, seed, shuffle=False) for seed in (1, 1, 2)]
-    first, again, other = (
-        [row["image"] for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)] for data in made
+    datasets = [FakeImageDataset(4, (3, 5, 2), 3, seed, shuffle=False) for seed in (1, 1, 2)]
+    first, same, different = (
+        [row["image"] for row in data.create_dict_iterator(num_epochs=1, output_numpy=True)]
+        for data in datasets
     )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, different)
     assert first[0].shape == (3, 5, 2)
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "text"),
+    ("make", "error", "text"),
     [
         (
             lambda: MnistDataset("/nope"),
@@ -225,8 +226,8 @@ def test_fake_images_depend_on_the_seed_only():
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_wording_is_that_of_mindspore(make, kind, text):
-    with pytest.raises(kind) as caught:
+def test_wording_is_that_of_mindspore(make, error, text):
+    with pytest.raises(error) as caught:
         make()
     assert text in str(caught.value)
 

@@ -37,11 +37,11 @@ def refuses_by_name(path, read):
 
 @pytest.mark.parametrize("compress", [True, False])
 def test_mat_gives_what_was_written(tmp_path, compress):
-    found = read_mat(mat(tmp_path / "a.mat", compress, **variables()))
-    assert np.array_equal(found["x"], variables()["x"])
-    assert found["x"].dtype == np.uint16
-    assert found["s"]["a"].tolist() == [[1, 0], [0, 1]]
-    assert found["s"]["cells"][1].tolist() == [[0, 0, 0], [0, 2, 0], [0, 0, 3]]
+    values = read_mat(mat(tmp_path / "a.mat", compress, **variables()))
+    assert np.array_equal(values["x"], variables()["x"])
+    assert values["x"].dtype == np.uint16
+    assert values["s"]["a"].tolist() == [[1, 0], [0, 1]]
+    assert values["s"]["cells"][1].tolist() == [[0, 0, 0], [0, 2, 0], [0, 0, 3]]
     assert list(read_mat(tmp_path / "a.mat", ["x"])) == ["x"]
 
 
@@ -53,20 +53,20 @@ def test_mat_written_by_scipy(tmp_path):
         {"x": np.arange(6.0).reshape(2, 3), "t": "word", "s": {"k": sparse.csc_matrix(np.eye(3))}},
         do_compression=True,
     )
-    found = read_mat(tmp_path / "a.mat")
-    assert found["x"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert found["t"] == "word"
-    assert found["s"]["k"].tolist() == np.eye(3).tolist()
+    values = read_mat(tmp_path / "a.mat")
+    assert values["x"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert values["t"] == "word"
+    assert values["s"]["k"].tolist() == np.eye(3).tolist()
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.integers(128, 1000), byte=st.integers(0, 255), cut=st.booleans())
-def test_damaged_mat_is_refused_or_read(tmp_path, place, byte, cut):
+@given(offset=st.integers(128, 1000), byte=st.integers(0, 255), cut=st.booleans())
+def test_damaged_mat_is_refused_or_read(tmp_path, offset, byte, cut):
     path = mat(tmp_path / "a.mat", False, **variables())
     data = bytearray(path.read_bytes())
-    place = min(place, len(data) - 1)
-    data[place] = byte
-    path.write_bytes(bytes(data[:place] if cut else data))
+    offset = min(offset, len(data) - 1)
+    data[offset] = byte
+    path.write_bytes(bytes(data[:offset] if cut else data))
     refuses_by_name(path, read_mat)
 
 
@@ -88,11 +88,11 @@ def test_json_too_deep_is_refused(tmp_path):
 
 
 def archive(path, names, form=tarfile.GNU_FORMAT):
-    with tarfile.open(path, "w", format=form) as made:
+    with tarfile.open(path, "w", format=form) as tar:
         for name in names:
             member = tarfile.TarInfo(name)
             member.size = len(name.encode())
-            made.addfile(member, io.BytesIO(name.encode()))
+            tar.addfile(member, io.BytesIO(name.encode()))
     return path
 
 
@@ -103,9 +103,9 @@ def test_tar_finds_what_tarfile_finds(tmp_path, form):
         names += ["long" * 60 + ".txt", "ümlaut.txt"]
     path = archive(tmp_path / "a.tar", names, form)
     data = path.read_bytes()
-    found = list(iter_members(path))
-    assert [name for name, _, _ in found] == names
-    assert all(data[at : at + size].decode() == name for name, at, size in found)
+    files = list(iter_members(path))
+    assert [name for name, _, _ in files] == names
+    assert all(data[at : at + size].decode() == name for name, at, size in files)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

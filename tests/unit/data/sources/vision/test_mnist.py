@@ -47,7 +47,7 @@ def test_usage(folder: Path, usage: str, compat: bool) -> None:
     data = ds.QMnistDataset(str(folder), usage, compat, shuffle=False)
     size, wanted = WANTED[usage, compat]
     assert data.get_dataset_size() == size
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for image, label in data.batch(1000).create_tuple_iterator(num_epochs=1, output_numpy=True):
-        found.update(image.tobytes() + label.tobytes())
-    assert found.hexdigest()[:24] == wanted
+        digest.update(image.tobytes() + label.tobytes())
+    assert digest.hexdigest()[:24] == wanted

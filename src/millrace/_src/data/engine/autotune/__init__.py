@@ -1,1 +1,1 @@
-"""Numbers that no row depends on, found while a run goes on: workers, rows per chunk, what is ready ahead."""
+"""Autotune: online tuning of workers, chunk sizes and prefetch depth; results do not depend on it."""

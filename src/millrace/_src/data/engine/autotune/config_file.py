@@ -1,8 +1,8 @@
-"""The file that autotune writes: MindSpore's remark, summary and tree, and the numbers by plan.
+"""Autotune configuration file in MindSpore's format: tuned parameters stored by plan fingerprint.
 
-The name is ``PREFIX_RANK.json``. The tree is the pipeline as JSON with its tuned workers, which ``deserialize`` reads;
-the numbers lie beside it under the fingerprint of the plan they belong to, so that a training and its evaluation share
-a file and neither takes the other's.
+The file name is ``PREFIX_RANK.json``. It holds MindSpore's remark, summary and tree. The tree is the pipeline as JSON
+with its tuned workers, which ``deserialize`` reads. Next to it the tuned values are stored by the fingerprint of their
+plan, so that a training pipeline and its evaluation pipeline can share a file without mixing values.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["AutotuneFile"]
 log = get_logger(__name__)
 
 KEY, VERSION = "millrace", 1
-# A file keeps the numbers of so many plans, the latest, and is refused beyond so many bytes.
-MOST_PLANS = 32
-MOST_BYTES = 16 << 20
-# Who this process is among others, as launchers say it.
+# Number of plans that a file keeps (the latest), and the largest file size in bytes that is read.
+MAX_PLANS = 32
+MAX_BYTES = 16 << 20
+# Environment variables in which launchers give the rank of this process.
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK_ID", "MS_NODE_ID")
 
-UNCHANGED = "The pipeline was not the bottleneck, or nothing made it faster: no number was changed."
+UNCHANGED = "The pipeline was not the bottleneck, or no change made it faster: no value was changed."
 
 
 def _rank() -> str:
@@ -43,7 +43,7 @@ def _rank() -> str:
 
 
 class AutotuneFile:
-    """The numbers of one plan in one file."""
+    """The tuned values of one plan in one file."""
 
     def __init__(self, prefix: str, plan: Plan, fingerprint: Fingerprint) -> None:
         self.path = f"{prefix}_{_rank()}.json"
@@ -52,56 +52,56 @@ class AutotuneFile:
     # reading ---------------------------------------------------------------------------------------
 
     def load(self, knobs: Knobs) -> dict[str, int]:
-        """Values by knob that an earlier run of this plan has found; empty where there are none, with a word why."""
+        """Values by knob from an earlier run of this plan; empty, with a log message, where there are none."""
         plans = self._plans()
         entry = plans.get(self.fingerprint.text) or plans.get(self.fingerprint.of_0_2_0().text)
         if entry is None:
             if plans:
-                log.warning("%s", self._not_ours(plans))
+                log.warning("%s", self._describe_mismatch(plans))
             return {}
-        found: dict[str, int] = {}
+        values: dict[str, int] = {}
         limits = {knob.name: knob for knob in knobs.knobs}
         for number in entry["numbers"]:
             knob = limits.get(number["knob"])
             if knob is not None and number["of"] == knobs.owner(knob):
-                found[knob.name] = min(knob.most, max(knob.least, number["value"]))
-        log.info("autotune begins with %d numbers of %s", len(found), self.path)
-        return found
+                values[knob.name] = min(knob.maximum, max(knob.minimum, number["value"]))
+        log.info("autotune starts with %d values from %s", len(values), self.path)
+        return values
 
-    def _not_ours(self, plans: dict[str, Any]) -> str:
+    def _describe_mismatch(self, plans: dict[str, Any]) -> str:
         latest = list(plans.values())[-1]
         differs = self.fingerprint.differences(latest["marks"])
         return (
-            f"autotune: {self.path} holds numbers for another pipeline ({differs}); they are not used, and those of "
-            "this one are added. Name another file for each pipeline to keep them apart."
+            f"autotune: {self.path} holds values for another pipeline ({differs}); they are not used, and those of "
+            "this one are added. Use a separate file for each pipeline to keep them separate."
         )
 
     def _plans(self) -> dict[str, Any]:
-        """The entries of the file; a file that cannot be understood has none."""
-        return _plans_of(self._read())
+        """The entries of the file; empty for a file that cannot be read."""
+        return _parse_plans(self._read())
 
     def _read(self) -> Any:
         file = Path(self.path)
         try:
             if not file.exists():
                 return None
-            if file.stat().st_size > MOST_BYTES:
-                raise ValueError(f"it holds more than {MOST_BYTES} bytes")
+            if file.stat().st_size > MAX_BYTES:
+                raise ValueError(f"it holds more than {MAX_BYTES} bytes")
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             log.warning(
-                "autotune: %s cannot be read and is not used; it will be written anew: %s", self.path, error
+                "autotune: %s cannot be read and is ignored; it will be overwritten: %s", self.path, error
             )
             return None
 
     # writing ---------------------------------------------------------------------------------------
 
     def save(self, knobs: Knobs, values: dict[str, int], record: AutotuneRecord) -> bool:
-        """Write the numbers, and keep those of other plans; False, with a word, where that cannot be done."""
+        """Write the values and keep those of other plans. Returns False, with a log message, if writing fails."""
         numbers = [
             {"knob": knob.name, "of": knobs.owner(knob), "value": values[knob.name]}
             for knob in knobs.knobs
-            if not knobs.follows(knob, values[knob.name])
+            if not knobs.is_adaptive(knob, values[knob.name])
         ]
         entry = {
             "marks": self.fingerprint.marks(),
@@ -112,41 +112,41 @@ class AutotuneFile:
         plans = self._plans()
         plans.pop(self.fingerprint.text, None)
         plans.pop(self.fingerprint.of_0_2_0().text, None)
-        kept = dict(list(plans.items())[-(MOST_PLANS - 1) :])
+        kept = dict(list(plans.items())[-(MAX_PLANS - 1) :])
         tree, lines = self._tree(knobs, values)
-        made = {
+        document = {
             "remark": f"Written by autotune. {_remark(record)}",
             "summary": lines,
             "tree": tree,
             KEY: {"version": VERSION, "plans": {**kept, self.fingerprint.text: entry}},
         }
         try:
-            _write(self.path, json.dumps(made, indent=4))
+            _write_atomically(self.path, json.dumps(document, indent=4))
         except OSError as error:
-            log.warning("autotune: its numbers could not be written to %s: %s", self.path, error)
+            log.warning("autotune: the tuned values could not be written to %s: %s", self.path, error)
             return False
         return True
 
     def _tree(self, knobs: Knobs, values: dict[str, int]) -> tuple[dict[str, Any], list[str]]:
-        """The user's tree with the tuned numbers at each op, and a line for each."""
+        """The user's pipeline tree with the tuned values at each op, and a summary line for each op."""
         numbers = knobs.by_op(values)
         lines: list[str] = []
         tree = to_json(self.plan.logical)
-        _fill(self.plan.logical, tree, numbers, lines)
+        _fill_tuned_settings(self.plan.logical, tree, numbers, lines)
         return tree, lines
 
 
-def _fill(
-    node: Node, made: dict[str, Any], numbers: dict[int, tuple[int | None, int]], lines: list[str]
+def _fill_tuned_settings(
+    node: Node, tree: dict[str, Any], numbers: dict[int, tuple[int | None, int]], lines: list[str]
 ) -> None:
-    for child, inside in zip(node.inputs, made["children"], strict=True):
-        _fill(child, inside, numbers, lines)
+    for child, subtree in zip(node.inputs, tree["children"], strict=True):
+        _fill_tuned_settings(child, subtree, numbers, lines)
     workers, ahead = numbers.get(node.op_id, (None, None))
-    if workers is not None and "num_parallel_workers" in made:
-        made["num_parallel_workers"] = workers
-    if ahead is not None and "connector_queue_size" in made:
-        made["connector_queue_size"] = ahead
-    queue = made.get("connector_queue_size", "NA")
+    if workers is not None and "num_parallel_workers" in tree:
+        tree["num_parallel_workers"] = workers
+    if ahead is not None and "connector_queue_size" in tree:
+        tree["connector_queue_size"] = ahead
+    queue = tree.get("connector_queue_size", "NA")
     name = f"{node.label}(ID:{node.op_id})"
     lines.append(f"{name:20}(num_parallel_workers: {workers or 'NA'}, prefetch_size: {queue})")
 
@@ -158,10 +158,10 @@ def _remark(record: AutotuneRecord) -> str:
     return f"{record.first_rate:.4g} -> {record.rate:.4g} rows/s; " + "; ".join(changed)
 
 
-def _plans_of(loaded: Any) -> dict[str, Any]:
-    """Entries that have the shape of ours; all others are as if they were not there."""
-    ours = loaded.get(KEY) if isinstance(loaded, dict) else None
-    plans = ours.get("plans") if isinstance(ours, dict) and ours.get("version") == VERSION else None
+def _parse_plans(loaded: Any) -> dict[str, Any]:
+    """Valid entries of a loaded file; everything else is ignored."""
+    section = loaded.get(KEY) if isinstance(loaded, dict) else None
+    plans = section.get("plans") if isinstance(section, dict) and section.get("version") == VERSION else None
     return {str(k): v for k, v in plans.items() if _is_entry(v)} if isinstance(plans, dict) else {}
 
 
@@ -183,8 +183,8 @@ def _is_entry(entry: Any) -> bool:
     )
 
 
-def _write(path: str, text: str) -> None:
-    """All of it or nothing: another process may read it at any time."""
+def _write_atomically(path: str, text: str) -> None:
+    """Write the file atomically: another process may read it at any time."""
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), suffix=".json.tmp")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

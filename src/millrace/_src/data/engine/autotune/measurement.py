@@ -1,4 +1,7 @@
-"""What was seen of a run over a number of steps, as the search wants it: seconds per step, nothing of the engine."""
+"""Measurements of pipeline throughput, waiting time and per-stage cost over a number of steps.
+
+All times are seconds per step. Nothing here depends on the engine.
+"""
 
 from __future__ import annotations
 
@@ -8,43 +11,44 @@ from collections.abc import Sequence
 
 __all__ = ["StepTiming", "StageMeasurement", "Measurement", "average"]
 
-# Looks are put into so many groups; how far those lie apart tells how much a mean can be trusted.
+# Timings are divided into this many groups; the spread of the group means estimates the noise of the mean.
 GROUPS = 4
 
 
 @dataclasses.dataclass(frozen=True)
 class StageMeasurement:
-    """One stage with workers. Seconds are those of all its workers together, per step."""
+    """One stage with workers. Times are sums over all its workers, per step."""
 
     workers: int
     busy: float
     cpu: float
-    # time in which only one of them can be
+    # time in which only one worker can run
     serial: float = 0.0
-    # threads that run a user's Python
-    turns: bool = False
-    # the share of pulls at which the byte budget refused another chunk
-    refused: float = 0.0
-    # chunks of a step, and bytes that one holds; chunks under way at a time
+    # threads that run Python code of the user
+    contends_for_gil: bool = False
+    # share of pulls at which the memory budget refused another chunk
+    refused_share: float = 0.0
+    # chunks per step, bytes per chunk, and chunks in flight
     chunks: float = 1.0
     chunk_bytes: float = 0.0
     window: int = 1
 
     @property
     def cost(self) -> float:
-        """Seconds of a worker that a step takes. On a busy machine the clock goes on while a worker waits for its
-        turn: work is what the processor did, unless most of the time really went into waiting.
+        """Worker seconds per step: CPU time, unless most of the wall time was spent waiting for I/O.
+
+        On a busy machine wall time includes the time in which a worker waits for a core.
         """
-        return self.cpu if self.cpu * WAITS > self.busy else self.busy
+        return self.cpu if self.cpu * WAIT_FACTOR > self.busy else self.busy
 
 
-# Work whose processor time is less than this part of its time waits for something.
-WAITS = 3
+# Work waits for I/O when its CPU time is less than wall time divided by this.
+WAIT_FACTOR = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class StepTiming:
-    """What one pull of the consumer took: steps, seconds it waited for us, seconds it was busy itself."""
+    """One pull of the consumer: steps, seconds it waited for the pipeline, seconds it was busy itself."""
 
     steps: int
     wait: float
@@ -53,43 +57,47 @@ class StepTiming:
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """The consumer's side of some steps, and the parts meanwhile."""
+    """The consumer's times over some steps, and the measurements of the stages."""
 
     steps: int
     wait: float
     busy: float
-    # of one standard error, as a share of a step's time
+    # standard error, as a share of the time of a step
     noise: float
     parts: tuple[StageMeasurement, ...] = ()
 
     @property
     def seconds(self) -> float:
-        """Of one step."""
+        """Seconds per step."""
         return self.wait + self.busy
 
     @property
     def waiting(self) -> float:
-        """The share of its time that the consumer waited."""
+        """Share of the time that the consumer waited."""
         return self.wait / self.seconds if self.seconds > 0 else 0.0
 
-    def gain_over(self, other: Measurement) -> float:
-        """How many times as fast as another time; what the consumer itself took is evened out."""
-        busy = (self.busy + other.busy) / 2
+    def gain_over(self, baseline: Measurement) -> float:
+        """Speedup relative to another measurement; differences in the consumer's own time are averaged out."""
+        busy = (self.busy + baseline.busy) / 2
         mine = busy + self.wait
-        return (busy + other.wait) / mine if mine > 0 else 1.0
+        return (busy + baseline.wait) / mine if mine > 0 else 1.0
 
 
-def average(looks: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
-    """The mean of some looks, and how far it can be trusted.
+def average(timings: Sequence[StepTiming], parts: tuple[StageMeasurement, ...] = ()) -> Measurement:
+    """The mean of some timings, with its noise.
 
     >>> average([StepTiming(1, 0.01, 0.03)] * 8).waiting
     0.25
     """
-    steps = sum(look.steps for look in looks)
-    wait, busy = (sum(getattr(look, name) for look in looks) / max(1, steps) for name in ("wait", "busy"))
-    size = max(1, len(looks) // GROUPS)
-    groups = [looks[at : at + size] for at in range(0, len(looks) - size + 1, size)]
-    means = [sum(one.wait + one.busy for one in g) / max(1, sum(one.steps for one in g)) for g in groups]
+    steps = sum(timing.steps for timing in timings)
+    wait, busy = (
+        sum(getattr(timing, name) for timing in timings) / max(1, steps) for name in ("wait", "busy")
+    )
+    size = max(1, len(timings) // GROUPS)
+    groups = [timings[start : start + size] for start in range(0, len(timings) - size + 1, size)]
+    means = [
+        sum(entry.wait + entry.busy for entry in g) / max(1, sum(entry.steps for entry in g)) for g in groups
+    ]
     noise = 0.0
     if len(means) > 1 and wait + busy > 0:
         mean = sum(means) / len(means)

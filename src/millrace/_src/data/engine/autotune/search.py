@@ -1,11 +1,11 @@
-"""Which numbers to try next. Pure: it is told what was seen over some steps, and answers with numbers.
+"""Autotune search: hill climbing over knobs from measured step times; independent of the engine.
 
-First a guess from the seconds that each part needs for a step: so many workers that the consumer need not wait, or as
-many as the cores or the bytes allow. Then one number at a time, the most promising first. What does not gain is given
-back, and what it is compared with is then seen anew, for a shared machine is not the same a moment later. A gain
-counts when it is larger than what the noise of both measurements explains. When the consumer no longer waits, nothing
-more is added, and workers that have too little to do are let go, unless the consumer notices. Then it only watches, and
-begins again when the run has become slower for good.
+The first trial is an estimate from the seconds that each stage needs per step: enough workers that the consumer does
+not wait, or as many as cores and memory allow. Then one knob at a time is changed, the most promising first. A change
+without gain is reverted, and the reference is measured again, because a shared machine changes over time. A gain counts
+when it exceeds the noise of both measurements. When the consumer no longer waits, nothing more is added, and workers
+with low load are removed unless throughput drops. After that the search only monitors the run, and it starts again when
+the run has become permanently slower.
 """
 
 from __future__ import annotations
@@ -21,50 +21,49 @@ __all__ = ["AHEAD", "CHUNK", "WORKERS", "Attempt", "Knob", "ResourceLimits", "Se
 
 WORKERS, CHUNK, AHEAD = "workers", "chunk", "ahead"
 
-# A consumer that waits for a smaller share of its time does not wait.
-QUIET = 0.03
-# What is added must gain this much, and more where the noise is larger; what is given back may cost this much.
+# A consumer that waits for a smaller share of its time counts as not waiting.
+MAX_IDLE_WAIT = 0.03
+# An increase must gain at least this factor, more where the noise is larger; a reduction may cost this factor.
 GAIN, LOSS = 1.05, 0.97
-TRUST = 2.0
-MOST_DOUBT = 0.3
-# What did not gain is tried again when all else has been tried: another program may have had its moment.
-TRIES = 2
-# So much slower, and it is looked at once more before it is believed: something may have come between.
-DOUBTFUL = 0.8
-# Workers beyond what the consumer's own speed asks for: steps are not all alike, and results leave in order, so that a
-# worker's may have to wait for another's.
+NOISE_FACTOR = 2.0
+MAX_NOISE_MARGIN = 0.3
+# A change without gain is tried again after all others: another program may have disturbed the measurement.
+MAX_TRIES = 2
+# A result below this factor is measured again before it counts: it may be an outlier.
+RECHECK_BELOW = 0.8
+# Workers beyond the consumer's own speed: steps differ, and results leave in order, so one worker's result may wait for
+# another's.
 MARGIN = 1.5
-# Workers that are busy for a smaller share of their time are not what is waited for; from the larger one on, nothing
-# that only lies ready would help.
+# Below the first load a stage is not the bottleneck; above the second, deeper prefetching does not help.
 IDLE, SATURATED = 0.5, 0.9
-# Parts whose loads lie this close together hold the run back together.
+# Stages whose loads are within this factor of the largest limit the run together.
 TIED = 0.8
-# After a reduction, workers should be busy for this share of their time.
-FULL = 0.65
-# Threads that use this much of one core may take turns at the GIL.
-TURNS = 0.6
-# Seconds that a chunk should take: its hand-over costs little, and no worker is waited for long.
-SHORT, LONG = 0.005, 0.05
-# The budget decides when it held back this share of the chunks; of its bytes, this share may be planned with.
-SQUEEZED, PLANNED = 0.3, 0.8
-# A run that is slower than it was by this factor, so many times in a row, has changed.
-WORSE, TIMES = 0.8, 3
+# Target load of the workers after a reduction.
+TARGET_LOAD = 0.65
+# Threads that use this share of one core may contend for the GIL.
+GIL_CONTENTION = 0.6
+# Target range of seconds per chunk: small hand-over cost, and no long wait for one worker.
+MIN_CHUNK_SECONDS, MAX_CHUNK_SECONDS = 0.005, 0.05
+# The memory budget is the limit when it refused this share of the chunks; this share of its bytes is planned with.
+BUDGET_BOUND, USABLE_BUDGET = 0.3, 0.8
+# A run that is slower by this factor, this many times in a row, has changed.
+SLOWDOWN, SLOW_MEASUREMENTS = 0.8, 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Knob:
-    """A number that may be changed. ``part`` is the part it belongs to, -1 for what lies between parts."""
+    """A tunable parameter. ``part`` is the stage it belongs to, -1 for buffers between stages."""
 
     name: str
-    kind: str
+    parameter: str
     part: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
 
 @dataclasses.dataclass(frozen=True)
 class ResourceLimits:
-    """What there is: cores, and bytes that may be held."""
+    """Available resources: cores, and bytes that may be held."""
 
     cores: int
     nbytes: int
@@ -72,7 +71,7 @@ class ResourceLimits:
 
 @dataclasses.dataclass(frozen=True)
 class Attempt:
-    """Something that was tried: why, the numbers that changed (from, to), what was seen before and after."""
+    """A trial and its outcome: reason, changed values (from, to), and measurements before and after."""
 
     why: str
     changes: Mapping[str, tuple[int, int]]
@@ -86,65 +85,65 @@ class _Trial:
     why: str
     values: dict[str, int]
     before: Measurement
-    # fewer of something: it stays unless it costs
-    gives_back: bool = False
-    # it looked bad once, and is looked at again
-    again: bool = False
+    # a reduction: kept unless throughput drops
+    is_reduction: bool = False
+    # the first result was bad and is being measured again
+    is_recheck: bool = False
 
 
 class Search:
-    """``values`` are the numbers to be in force now; :meth:`observe` may change them."""
+    """The search; ``values`` are the values to apply now. :meth:`observe` may change them."""
 
     def __init__(
-        self, knobs: Sequence[Knob], values: Mapping[str, int], room: ResourceLimits, *, known: bool = False
+        self, knobs: Sequence[Knob], values: Mapping[str, int], limits: ResourceLimits, *, known: bool = False
     ) -> None:
-        """``known``: the values come from an earlier run, so that no guess is needed."""
-        self.knobs, self.room = tuple(knobs), room
+        """``known``: the values come from an earlier run, so no first estimate is needed."""
+        self.knobs, self.limits = tuple(knobs), limits
         self.values = dict(values)
         self.settled = False
         self._kept = dict(values)
         self._base: Measurement | None = None
         self._trial: _Trial | None = None
         self._guessed = known
-        # how often changes were tried that did not gain
+        # how often each change was tried without gain
         self._failed: dict[frozenset[tuple[str, tuple[int, int]]], int] = {}
-        self._trims = False
-        self._trimmed: set[str] = set()
-        self._worse = 0
+        self._reducing = False
+        self._reduced: set[str] = set()
+        self._slow_measurements = 0
 
     @property
     def best(self) -> dict[str, int]:
-        """The values without what is being tried just now."""
+        """The best values so far, without the current trial."""
         return dict(self._kept)
 
     def observe(self, seen: Measurement) -> Attempt | None:
-        """So many steps went like this under ``values``; the attempt that this decided, if there was one."""
+        """Process a measurement taken under ``values``. Returns the attempt that it decided, if any."""
         if self.settled:
-            self._watch(seen)
+            self._check_for_slowdown(seen)
             return None
-        made = None
+        attempt = None
         if self._trial is not None:
-            if not self._trial.again and seen.gain_over(self._trial.before) < DOUBTFUL:
-                self._trial = dataclasses.replace(self._trial, again=True)
+            if not self._trial.is_recheck and seen.gain_over(self._trial.before) < RECHECK_BELOW:
+                self._trial = dataclasses.replace(self._trial, is_recheck=True)
                 return None
-            made = self._judge(self._trial, seen)
+            attempt = self._judge(self._trial, seen)
             self._trial = None
-            if not made.kept:
+            if not attempt.kept:
                 self.values, self._base = dict(self._kept), None
-                return made
+                return attempt
         if self._base is None:
             self._base = seen
-        self._next(self._base)
-        return made
+        self._start_next_trial(self._base)
+        return attempt
 
-    # judging ---------------------------------------------------------------------------------------
+    # decisions -------------------------------------------------------------------------------------
 
     def _judge(self, trial: _Trial, seen: Measurement) -> Attempt:
         before = trial.before
         gain = seen.gain_over(before)
-        doubt = min(MOST_DOUBT, TRUST * math.hypot(seen.noise, before.noise))
-        if trial.gives_back:
-            kept = gain >= LOSS and seen.waiting <= max(QUIET, before.waiting + 1 - LOSS)
+        doubt = min(MAX_NOISE_MARGIN, NOISE_FACTOR * math.hypot(seen.noise, before.noise))
+        if trial.is_reduction:
+            kept = gain >= LOSS and seen.waiting <= max(MAX_IDLE_WAIT, before.waiting + 1 - LOSS)
         else:
             kept = gain >= max(GAIN, 1 + doubt)
         changes = self._changes(trial)
@@ -155,43 +154,49 @@ class Search:
             self._failed[frozenset(changes.items())] = self._failures(trial) + 1
         return Attempt(trial.why, changes, before, seen, kept)
 
-    def _watch(self, seen: Measurement) -> None:
+    def _check_for_slowdown(self, seen: Measurement) -> None:
         assert self._base is not None
-        slower = seen.gain_over(self._base) < WORSE and seen.waiting > QUIET
-        self._worse = self._worse + 1 if slower else 0
-        if self._worse >= TIMES:
-            self.settled = self._guessed = self._trims = False
-            self._base, self._worse = None, 0
+        slower = seen.gain_over(self._base) < SLOWDOWN and seen.waiting > MAX_IDLE_WAIT
+        self._slow_measurements = self._slow_measurements + 1 if slower else 0
+        if self._slow_measurements >= SLOW_MEASUREMENTS:
+            self.settled = self._guessed = self._reducing = False
+            self._base, self._slow_measurements = None, 0
             self._failed.clear()
-            self._trimmed.clear()
+            self._reduced.clear()
 
-    # what to try -----------------------------------------------------------------------------------
+    # candidates ------------------------------------------------------------------------------------
 
-    def _next(self, seen: Measurement) -> None:
-        """The next trial, or the end of the search."""
-        quiet = seen.waiting < QUIET
+    def _start_next_trial(self, seen: Measurement) -> None:
+        """Start the next trial, or end the search."""
+        quiet = seen.waiting < MAX_IDLE_WAIT
         if not self._guessed and not quiet:
             self._guessed = True
             guess = self._guess(seen)
             if guess != self.values:
-                self._try(_Trial("a first guess from the seconds of a step", guess, seen))
+                self._start_trial(_Trial("first estimate from the time of a step", guess, seen))
                 return
-        self._trims = self._trims or quiet
-        trials = [] if self._trims else [t for t in self._climbs(seen) if self._is_open(t, seen)]
+        self._reducing = self._reducing or quiet
+        trials = (
+            [] if self._reducing else [t for t in self._increases(seen) if self._is_worth_trying(t, seen)]
+        )
         if trials:
-            self._try(min(trials, key=self._failures))  # the first of those that failed least
+            self._start_trial(min(trials, key=self._failures))  # the first of those with the fewest failures
             return
-        self._trims = True
-        for trial in self._cuts(seen):
-            self._try(trial)
+        self._reducing = True
+        for trial in self._reductions(seen):
+            self._start_trial(trial)
             return
         self.settled = True
 
-    def _try(self, trial: _Trial) -> None:
+    def _start_trial(self, trial: _Trial) -> None:
         self._trial, self.values = trial, dict(trial.values)
 
-    def _is_open(self, trial: _Trial, seen: Measurement) -> bool:
-        return trial.values != self._kept and self._failures(trial) < TRIES and self._fits(trial.values, seen)
+    def _is_worth_trying(self, trial: _Trial, seen: Measurement) -> bool:
+        return (
+            trial.values != self._kept
+            and self._failures(trial) < MAX_TRIES
+            and self._fits(trial.values, seen)
+        )
 
     def _failures(self, trial: _Trial) -> int:
         return self._failed.get(frozenset(self._changes(trial).items()), 0)
@@ -200,108 +205,121 @@ class Search:
         return {n: (self._kept[n], v) for n, v in trial.values.items() if v != self._kept[n]}
 
     def _guess(self, seen: Measurement) -> dict[str, int]:
-        """Workers for the rate at which the consumer would not wait, or the most that cores and bytes allow."""
+        """Workers for the rate at which the consumer would not wait, or the maximum that cores and memory allow."""
         rates = [MARGIN / seen.busy] if seen.busy > 0 else []
         cpu = sum(part.cpu for part in seen.parts)
-        rates += [self.room.cores / cpu] if cpu > 0 else []
+        rates += [self.limits.cores / cpu] if cpu > 0 else []
         rates += [1 / part.serial for part in seen.parts if part.serial > 0]
         rate = min(rates, default=math.inf)
-        made = dict(self.values)
-        for knob in self._of_kind(WORKERS):
+        values = dict(self.values)
+        for knob in self._knobs_of(WORKERS):
             wanted = rate * seen.parts[knob.part].cost
-            now = made[knob.name]
-            made[knob.name] = _within(knob, max(now, math.ceil(min(wanted, knob.most) - 0.1)))
-        while not self._fits(made, seen):
-            most = max(self._of_kind(WORKERS), key=lambda knob: made[knob.name] - self.values[knob.name])
-            if made[most.name] <= self.values[most.name]:
+            now = values[knob.name]
+            values[knob.name] = _clamp(knob, max(now, math.ceil(min(wanted, knob.maximum) - 0.1)))
+        while not self._fits(values, seen):
+            largest = max(
+                self._knobs_of(WORKERS), key=lambda knob: values[knob.name] - self.values[knob.name]
+            )
+            if values[largest.name] <= self.values[largest.name]:
                 return dict(self.values)
-            made[most.name] -= 1
-        return made
+            values[largest.name] -= 1
+        return values
 
-    def _climbs(self, seen: Measurement) -> Iterator[_Trial]:
-        """One number more or less, the most promising first."""
+    def _increases(self, seen: Measurement) -> Iterator[_Trial]:
+        """Increase or decrease one value, the most promising first."""
         parts = seen.parts
         by_load = sorted(range(len(parts)), key=lambda i: _load(parts[i], seen), reverse=True)
-        squeezed = any(part.refused > SQUEEZED for part in parts)
-        # parts that hold each other back gain nothing alone
+        squeezed = any(part.refused_share > BUDGET_BOUND for part in parts)
+        # stages that limit the run together gain nothing alone
         tied = [i for i in by_load if _load(parts[i], seen) >= TIED * _load(parts[by_load[0]], seen)]
         if len(tied) > 1 and not squeezed:
             together = {
-                k.name: _within(k, _more(self.values[k.name]))
-                for k in self._of_kind(WORKERS)
+                k.name: _clamp(k, _increase_workers(self.values[k.name]))
+                for k in self._knobs_of(WORKERS)
                 if k.part in tied
             }
             yield _Trial("their workers are busy", self.values | together, seen)
         for i in () if squeezed else by_load:
             if _load(parts[i], seen) >= IDLE:
-                yield from self._set(WORKERS, i, _more, "its workers are busy", seen)
+                yield from self._trials_for(WORKERS, i, _increase_workers, "its workers are busy", seen)
         for i in by_load:
             took = parts[i].cost / parts[i].chunks if parts[i].chunks > 0 else 0.0
-            if 0 < took < SHORT and not squeezed:
-                yield from self._set(CHUNK, i, lambda v: 2 * v, "its chunks are short", seen)
-            elif took > LONG or squeezed:
-                yield from self._set(CHUNK, i, lambda v: v // 2, "its chunks are long", seen)
+            if 0 < took < MIN_CHUNK_SECONDS and not squeezed:
+                yield from self._trials_for(CHUNK, i, lambda v: 2 * v, "its chunks are short", seen)
+            elif took > MAX_CHUNK_SECONDS or squeezed:
+                yield from self._trials_for(CHUNK, i, lambda v: v // 2, "its chunks are long", seen)
         if not squeezed and all(_load(part, seen) < SATURATED for part in parts):
             for i in [*by_load, -1]:
-                more = functools.partial(_twice, least=parts[i].window if i >= 0 else 0)
-                yield from self._set(AHEAD, i, more, "it is waited for now and then", seen)
+                increase = functools.partial(_double, minimum=parts[i].window if i >= 0 else 0)
+                yield from self._trials_for(
+                    AHEAD, i, increase, "the consumer waits for it now and then", seen
+                )
         for i in by_load:
-            if parts[i].turns and parts[i].cpu > TURNS * seen.seconds:
-                yield from self._set(WORKERS, i, lambda v: v // 2, "they may take turns at the GIL", seen)
-
-    def _cuts(self, seen: Measurement) -> Iterator[_Trial]:
-        """Fewer workers where they have little to do."""
-        most = max((_load(part, seen) for part in seen.parts), default=0.0)
-        for knob in self._of_kind(WORKERS):
-            part, now = seen.parts[knob.part], self.values[knob.name]
-            if seen.waiting >= QUIET and _load(part, seen) > TIED * most:
-                continue  # it is what the consumer waits for
-            fewer = max(knob.least, math.ceil(part.cost / seen.seconds / FULL))
-            if knob.name not in self._trimmed and fewer < now and part.cost < FULL * now * seen.seconds:
-                self._trimmed.add(knob.name)
-                yield _Trial(
-                    "its workers have little to do", {**self.values, knob.name: fewer}, seen, gives_back=True
+            if parts[i].contends_for_gil and parts[i].cpu > GIL_CONTENTION * seen.seconds:
+                yield from self._trials_for(
+                    WORKERS, i, lambda v: v // 2, "they may contend for the GIL", seen
                 )
 
-    def _set(
-        self, kind: str, part: int, change: Callable[[int], int], why: str, seen: Measurement
+    def _reductions(self, seen: Measurement) -> Iterator[_Trial]:
+        """Fewer workers where the load is low."""
+        most = max((_load(part, seen) for part in seen.parts), default=0.0)
+        for knob in self._knobs_of(WORKERS):
+            part, now = seen.parts[knob.part], self.values[knob.name]
+            if seen.waiting >= MAX_IDLE_WAIT and _load(part, seen) > TIED * most:
+                continue  # the consumer waits for this stage
+            fewer = max(knob.minimum, math.ceil(part.cost / seen.seconds / TARGET_LOAD))
+            if (
+                knob.name not in self._reduced
+                and fewer < now
+                and part.cost < TARGET_LOAD * now * seen.seconds
+            ):
+                self._reduced.add(knob.name)
+                yield _Trial(
+                    "its workers have a low load",
+                    {**self.values, knob.name: fewer},
+                    seen,
+                    is_reduction=True,
+                )
+
+    def _trials_for(
+        self, parameter: str, part: int, change: Callable[[int], int], why: str, seen: Measurement
     ) -> Iterator[_Trial]:
-        for knob in self._of_kind(kind):
+        for knob in self._knobs_of(parameter):
             if knob.part == part:
-                trial = self._changed(knob, change(self.values[knob.name]), why, seen)
+                trial = self._trial_with(knob, change(self.values[knob.name]), why, seen)
                 if trial.values != self.values:
                     yield trial
 
-    def _changed(self, knob: Knob, value: int, why: str, seen: Measurement) -> _Trial:
-        return _Trial(why, {**self.values, knob.name: _within(knob, value)}, seen)
+    def _trial_with(self, knob: Knob, value: int, why: str, seen: Measurement) -> _Trial:
+        return _Trial(why, {**self.values, knob.name: _clamp(knob, value)}, seen)
 
-    def _of_kind(self, kind: str) -> list[Knob]:
-        return [knob for knob in self.knobs if knob.kind == kind]
+    def _knobs_of(self, parameter: str) -> list[Knob]:
+        return [knob for knob in self.knobs if knob.parameter == parameter]
 
     def _fits(self, values: Mapping[str, int], seen: Measurement) -> bool:
-        """Whether chunks under way, and those ahead, find room in the bytes that may be held."""
+        """Whether chunks in flight and prefetched chunks fit into the memory budget."""
         held = 0.0
         for i, part in enumerate(seen.parts):
-            mine = {knob.kind: values[knob.name] for knob in self.knobs if knob.part == i}
-            before = {knob.kind: self.values[knob.name] for knob in self.knobs if knob.part == i}
+            mine = {knob.parameter: values[knob.name] for knob in self.knobs if knob.part == i}
+            before = {knob.parameter: self.values[knob.name] for knob in self.knobs if knob.part == i}
             grown = mine.get(WORKERS, part.workers) / max(1, part.workers)
             window = max(part.window * grown, mine.get(AHEAD, 0))
             held += window * part.chunk_bytes * mine.get(CHUNK, 1) / max(1, before.get(CHUNK, 1))
-        return held <= PLANNED * self.room.nbytes
+        return held <= USABLE_BUDGET * self.limits.nbytes
 
 
-def _within(knob: Knob, value: int) -> int:
-    return min(knob.most, max(knob.least, value))
+def _clamp(knob: Knob, value: int) -> int:
+    return min(knob.maximum, max(knob.minimum, value))
 
 
-def _more(workers: int) -> int:
+def _increase_workers(workers: int) -> int:
     return max(workers + 1, workers * 3 // 2)
 
 
-def _twice(value: int, least: int) -> int:
-    return 2 * max(value, least)
+def _double(value: int, minimum: int) -> int:
+    return 2 * max(value, minimum)
 
 
 def _load(part: StageMeasurement, seen: Measurement) -> float:
-    """The share of their time that its workers were busy."""
+    """Load: share of the time that the workers of a stage were busy."""
     return part.busy / seen.seconds / max(1, part.workers) if seen.seconds > 0 else 0.0

@@ -1,4 +1,7 @@
-"""What an executor is: somewhere to run a segment. It has no ordering duty; order is the stage's deque."""
+"""Executor interface: `submit(chunk) -> Task`, resizing, stack dumps and shutdown.
+
+An executor has no ordering duty; the segment stage keeps the order in its queue.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,25 @@ __all__ = ["Executor", "ChunkFunction", "Task"]
 
 
 class ChunkFunction(Protocol):
-    """A segment's work as one callable: pure, thread-safe, picklable by cloudpickle.
+    """The work of a segment as one callable: pure, thread-safe, picklable by cloudpickle.
 
-    Readers are re-opened in each worker process; ``close()`` closes them. A runner returns the result chunk and a
-    small report (seconds per op, ledger entries) that the stage adds to its stats; both cross process borders.
+    Readers are reopened in each worker process; ``close()`` closes them. A runner returns the result chunk and a small
+    report (seconds per op, failed rows) that the stage adds to its statistics; both cross process boundaries.
     """
 
-    # it never writes into a chunk that it is given: no user's function is in it
+    # It never writes into its input chunk: it contains no user function.
     leaves_input_unmodified: bool
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, Any]: ...
 
     def paths(self) -> list[str]:
-        """Files and folders of this machine that a worker elsewhere must be able to open."""
+        """Files and folders of this machine that a worker on another machine must be able to open."""
 
     def init_worker(self, worker: int) -> None:
         """Called once in a worker process, before the first chunk, with the worker's number in its executor."""
 
     def describe(self) -> str:
-        """The ops in words, for error messages and stack dumps."""
+        """A description of the ops, for error messages and stack dumps."""
 
     def close(self) -> None: ...
 
@@ -40,7 +43,7 @@ class ChunkFunction(Protocol):
 class Task:
     """One submitted chunk: a result or an exception, and a latch to wait on.
 
-    The latch is a raw lock, taken at birth and released once: a tenth of the cost of an Event.
+    The latch is a raw lock, acquired at creation and released once: a tenth of the cost of an Event.
     """
 
     __slots__ = ("_latch", "cancelled", "chunk", "error", "result")
@@ -54,7 +57,7 @@ class Task:
         self._latch.acquire()
 
     def run(self, work: Callable[[Chunk], tuple[Chunk, Any]]) -> None:
-        """Do the work in this thread and open the latch; never raises."""
+        """Run the work in this thread and open the latch; never raises."""
         chunk, self.chunk = self.chunk, None
         try:
             if not self.cancelled and chunk is not None:
@@ -65,25 +68,25 @@ class Task:
             self._open()
 
     def finish(self, result: tuple[Chunk, Any] | None, error: BaseException | None = None) -> None:
-        """Set the outcome from elsewhere (a process answered, or died) and open the latch."""
+        """Set the outcome from another thread (a worker responded or died) and open the latch."""
         self.chunk = None
         self.result, self.error = result, error
         self._open()
 
     def abandon(self) -> None:
-        """Nobody wants the outcome any more: open the latch now, whatever the worker does."""
+        """Discard the outcome: open the latch now, whatever the worker does."""
         self.cancelled = True
         self._open()
 
     def _open(self) -> None:
-        with contextlib.suppress(RuntimeError):  # it is open already
+        with contextlib.suppress(RuntimeError):  # already open
             self._latch.release()
 
     def done(self) -> bool:
         return not self._latch.locked()
 
     def wait(self, timeout: float) -> bool:
-        """Wait for the outcome; False when the time is up. Called by the one thread that owns the stage."""
+        """Wait for the outcome; False on timeout. Called by the one thread that owns the stage."""
         if self._latch.acquire(timeout=timeout):
             self._latch.release()
             return True
@@ -91,15 +94,18 @@ class Task:
 
 
 class Executor:
-    """``slots`` chunks run at the same time; more may be queued. ``kind`` is its name in the registry."""
+    """Base class of executors: ``num_workers`` chunks run at the same time, more may be queued.
+
+    ``name`` is the name of the executor in the registry.
+    """
 
     num_workers: int
     name: str
-    # somebody asked for this number of workers: how many can be had is said at once, though some may rest
+    # The user requested this number of workers: a shortage is reported at once, even if some would be idle.
     workers_requested = False
-    # workers that were given their first chunk and are still starting
+    # workers that have received their first chunk and are still starting
     num_starting = 0
-    # the most bytes that a chunk should hold while it is worked on; None: as the stage thinks best
+    # Upper limit of bytes per chunk; None: the stage decides.
     max_chunk_bytes: int | None = None
 
     @property
@@ -107,23 +113,26 @@ class Executor:
         return executor_traits(self.name)
 
     def submit(self, chunk: Chunk) -> Task:
-        """Take a chunk on; its task has an outcome sooner or later, also after ``close``."""
+        """Submit a chunk; its task gets an outcome eventually, also after ``close``."""
         raise TypeError(f"{type(self).__name__} does not define submit()")
 
     def set_active_workers(self, workers: int) -> None:
-        """Let only so many workers take tasks, where that can be changed. Results do not depend on it."""
+        """Let only this many workers take tasks, if the executor supports it. Results do not depend on it."""
 
     def resize(self, workers: int) -> int:
-        """Have so many workers from here on, where that can be changed; how many there are then.
+        """Change the number of workers, if the executor supports it. Returns the new number.
 
-        Called by the thread that submits. What was submitted before runs to its end, and results do not depend on it.
+        Called by the thread that submits. Chunks submitted before run to their end, and results do not depend on it.
         """
         return self.num_workers
 
     def stacks(self) -> str:
-        """Where each worker is now, for the watchdog's report."""
+        """Python stacks of all workers, for the watchdog's report."""
         return ""
 
     def close(self) -> None:
-        """Stop, and wait for what runs as long as ``ending.left()`` says: processes are then killed, threads left to
-        finish what a user's function does, and the last of them closes the runner. Safe to call twice."""
+        """Stop the workers, waiting for running chunks no longer than ``remaining_seconds()``.
+
+        Worker processes are then killed. Worker threads finish the user function they are in; the last of them closes
+        the runner. Safe to call twice.
+        """

@@ -1,4 +1,7 @@
-"""Run at once in the calling thread: for debugging, tiny jobs and as the reference for the others."""
+"""Inline executor: runs chunks synchronously in the calling thread.
+
+For debugging, tiny jobs, and as the reference for the other executors.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Executors by name: each is the module of that name in this folder, with a function ``make``.
+"""Executor registry: creates an executor by name.
 
-Which names there are, and what each promises, stands in ``core/executors.py``.
+Each executor is the module of that name in this folder, with a function ``make``. The names and their properties are in
+``core/executor_traits.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from .base import ChunkFunction, Executor
 __all__ = ["make_executor"]
 
 
-def make_executor(kind: str, runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
-    """An executor of this kind; PlanError where it cannot run this work."""
-    module = importlib.import_module(f"{__package__}.{kind}")
-    made: Executor = module.make(runner, workers, name, settings)
-    return made
+def make_executor(
+    executor_name: str, runner: ChunkFunction, workers: int, name: str, settings: Settings
+) -> Executor:
+    """Create the named executor; PlanError where it cannot run this work."""
+    module = importlib.import_module(f"{__package__}.{executor_name}")
+    executor: Executor = module.make(runner, workers, name, settings)
+    return executor

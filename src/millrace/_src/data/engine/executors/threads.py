@@ -1,4 +1,7 @@
-"""A fixed set of threads with one shared queue. Threads come first: whatever releases the GIL runs here."""
+"""Thread executor: a fixed set of worker threads with one shared queue.
+
+It is the default: code that releases the GIL runs here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from queue import SimpleQueue
 from millrace._src.core.log import get_logger
 from millrace._src.core.settings import Settings
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine import thread_limits
 from millrace._src.data.engine.shutdown import join_thread
 
 from .base import ChunkFunction, Executor, Task
@@ -27,14 +30,15 @@ class ThreadExecutor(Executor):
     def __init__(self, runner: ChunkFunction, workers: int, name: str = "millrace") -> None:
         self.runner = runner
         self.num_workers = workers
-        self.name = name
+        self.thread_name = name
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
-        self._gate = _Gate(workers)
+        self._gate = _WorkerGate(workers)
         self._closed = False
         self._threads: list[threading.Thread] = []
 
     def submit(self, chunk: Chunk) -> Task:
-        # one for the first chunk, all that may work for the second: nobody waits for a thread that is not needed yet
+        # start one thread for the first chunk, all active threads for the second: no wait for threads that are not
+        # needed yet
         self._start(self._wanted if self._threads else 1)
         task = Task(chunk)
         self._queue.put(task)
@@ -42,43 +46,44 @@ class ThreadExecutor(Executor):
 
     @property
     def _wanted(self) -> int:
-        return self.num_workers if self.workers_requested else min(self.num_workers, self._gate.open)
+        return self.num_workers if self.workers_requested else min(self.num_workers, self._gate.open_count)
 
     def _start(self, wanted: int) -> None:
         if wanted <= len(self._threads) or self._closed:
             return
         try:
             for i in range(len(self._threads), wanted):
-                # the loop holds the queue and the runner, never the executor: dropping it can end the threads
+                # the loop refers to the queue and the runner, not to the executor: dropping the executor can end the
+                # threads
                 thread = threading.Thread(
-                    target=_work,
+                    target=_run_worker,
                     args=(self._queue, self.runner, self._gate, i),
-                    name=f"{self.name}-{i}",
+                    name=f"{self.thread_name}-{i}",
                     daemon=True,
                 )
-                self._gate.come()
+                self._gate.add_worker()
                 try:
                     thread.start()
                 except BaseException:
-                    self._gate.leave()
+                    self._gate.remove_worker()
                     raise
                 self._threads.append(thread)
         except RuntimeError as error:
             if not self._threads:
-                raise budget.thread_limit_error(wanted=self.num_workers, started=0) from error
-            budget.warn_fewer_threads(wanted=self.num_workers, started=len(self._threads))
+                raise thread_limits.thread_limit_error(wanted=self.num_workers, started=0) from error
+            thread_limits.warn_fewer_threads(wanted=self.num_workers, started=len(self._threads))
             self.num_workers = len(self._threads)
 
     def set_active_workers(self, workers: int) -> None:
-        """Let only so many workers take tasks; the others rest. Results do not depend on it."""
-        self._gate.open_for(workers)
-        if self._threads:  # what is under way may wait for somebody to take what comes after it
+        """Let only this many workers take tasks; the others are idle. Results do not depend on it."""
+        self._gate.set_open_count(workers)
+        if self._threads:  # chunks in flight may depend on a worker taking the next ones
             self._start(self._wanted)
 
     def resize(self, workers: int) -> int:
-        """More are started with the next task; those that are too many rest, which costs nothing but their stacks."""
+        """Change the number of workers. New threads start with the next task; surplus threads stay idle."""
         self.num_workers = workers
-        self._gate.open_for(workers)
+        self._gate.set_open_count(workers)
         return workers
 
     def stacks(self) -> str:
@@ -94,13 +99,13 @@ class ThreadExecutor(Executor):
         if self._closed:
             return
         self._closed = True
-        self._gate.open_for(len(self._threads))
+        self._gate.set_open_count(len(self._threads))
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
             join_thread(thread)
         self._threads.clear()
-        if self._gate.all_gone():
+        if self._gate.all_ended():
             self.runner.close()
 
 
@@ -108,73 +113,78 @@ def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> 
     return ThreadExecutor(runner, workers, name=name)
 
 
-class _Gate:
-    """Workers numbered below ``open`` work, the rest wait here; and who of them is left at the end."""
+class _WorkerGate:
+    """Workers numbered below ``open_count`` take tasks, the others wait; also counts the workers that are left at the
+    end.
+    """
 
     def __init__(self, workers: int) -> None:
-        self.open = workers
+        self.open_count = workers
         self.changed = threading.Condition()
         self.working = 0
-        # nobody waits for the workers any more: the last one to go closes the runner
-        self.alone = False
+        # close() no longer waits for the workers: the last one to end closes the runner
+        self.detached = False
 
-    def all_gone(self) -> bool:
+    def all_ended(self) -> bool:
         """Whether all workers have ended; if not, the last one closes the runner."""
         with self.changed:
-            self.alone = self.working > 0
-            return not self.alone
+            self.detached = self.working > 0
+            return not self.detached
 
-    def come(self) -> None:
+    def add_worker(self) -> None:
         with self.changed:
             self.working += 1
 
-    def leave(self) -> bool:
-        """A worker ends; True when it has to close the runner."""
+    def remove_worker(self) -> bool:
+        """Record the end of a worker; True when it has to close the runner."""
         with self.changed:
             self.working -= 1
-            return self.alone and not self.working
+            return self.detached and not self.working
 
-    def open_for(self, workers: int) -> None:
+    def set_open_count(self, workers: int) -> None:
         with self.changed:
-            self.open = workers
+            self.open_count = workers
             self.changed.notify_all()
 
     def wait(self, number: int) -> None:
         with self.changed:
-            while number >= self.open:
+            while number >= self.open_count:
                 self.changed.wait()
 
 
-def _cap(stack: contextlib.ExitStack, tasks: int) -> None:
-    """Before each task of a worker. Caps are a courtesy: who cannot set them still works.
+def _limit_threads(stack: contextlib.ExitStack, tasks: int) -> None:
+    """Limit library threads before each task of a worker. Failures are logged and ignored.
 
-    The first two tasks, a row to learn its size and the rest of the first batch, do not wait for the long look.
+    The first two tasks, one row to learn its size and the rest of the first batch, do not wait for the full library
+    search.
     """
     try:
         if tasks == 0:
-            stack.enter_context(budget.limit_library_threads())
+            stack.enter_context(thread_limits.limit_library_threads())
         elif tasks == 2:
-            budget.limit_loaded_libraries()
+            thread_limits.limit_loaded_libraries()
         else:
-            budget.limit_new_libraries()
+            thread_limits.limit_new_libraries()
     except Exception as error:
         log.warning("the threads of libraries inside workers could not be limited: %s", error)
 
 
-def _work(queue: SimpleQueue[Task | None], runner: ChunkFunction, gate: _Gate, number: int) -> None:
+def _run_worker(
+    queue: SimpleQueue[Task | None], runner: ChunkFunction, gate: _WorkerGate, number: int
+) -> None:
     try:
         with contextlib.ExitStack() as stack:
             tasks = 0
             while True:
-                if number >= gate.open:
+                if number >= gate.open_count:
                     gate.wait(number)
                 task = queue.get()
                 if task is None:
                     return
-                _cap(stack, tasks)
+                _limit_threads(stack, tasks)
                 tasks += 1
                 task.run(runner)
-                del task  # hold no result while waiting for the next
+                del task  # release the result while waiting for the next task
     finally:
-        if gate.leave():
+        if gate.remove_worker():
             runner.close()

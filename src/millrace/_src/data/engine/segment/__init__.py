@@ -1,6 +1,6 @@
-"""What a segment does to one chunk: a runner over compiled steps, one step per op."""
+"""Segment: the fused row-wise steps that run on one chunk."""
 
 from millrace._src.core.lazy import import_all
 
-# now, not when the first node is met: a first batch is waited for
+# imported now, so that the first batch does not wait for it
 import_all(__name__, __path__)

@@ -1,4 +1,7 @@
-"""Stack and pad rows; shared by batch, padded_batch and bucket_batch_by_length."""
+"""Collate rows into batch arrays: stacking, padding and dictionaries of arrays.
+
+Shared by batch, padded_batch and bucket_batch_by_length.
+"""
 
 from __future__ import annotations
 
@@ -22,33 +25,35 @@ def to_row_list(column: Column) -> list[Any]:
     return list(row_values(column))
 
 
-def collate_column(column: Column, name: str, position: int, lender: HostAllocator | None = None) -> Any:
-    """One array for the batch (or one dict of arrays for a column of dicts), in the lender's memory if there is one."""
-    made = _collated(column, name, position, lender)
-    return made if lender is None or type(made) is not np.ndarray else lender.release_unused(made)
+def collate_column(column: Column, name: str, position: int, allocator: HostAllocator | None = None) -> Any:
+    """One array for the batch (or one dict of arrays for a column of dicts), in the allocator's memory if given."""
+    array = _stack_column(column, name, position, allocator)
+    return array if allocator is None or type(array) is not np.ndarray else allocator.copy_if_needed(array)
 
 
-def _collated(column: Column, name: str, position: int, lender: HostAllocator | None) -> Any:
+def _stack_column(column: Column, name: str, position: int, allocator: HostAllocator | None) -> Any:
     if isinstance(column, np.ndarray):
         return shrink_width(column) if column.dtype.kind in "US" else column
     if isinstance(column, VariableLengthColumn):
-        whole = column.to_dense()
-        if whole is None:
-            raise _mismatch(to_row_list(column), name, position)
-        return whole
-    dense = stack_rows(column, lender)
+        stacked = column.to_dense()
+        if stacked is None:
+            raise _stack_error(to_row_list(column), name, position)
+        return stacked
+    dense = stack_rows(column, allocator)
     if dense is not None:
         return dense
     if any(isinstance(value, dict) for value in column):
-        return _collate_dicts(column, name, position, lender)
+        return _collate_dicts(column, name, position, allocator)
     values = [normalize_value(value) for value in column]
-    dense = stack_rows(values, lender)
+    dense = stack_rows(values, allocator)
     if dense is None:
-        raise _mismatch(values, name, position)
+        raise _stack_error(values, name, position)
     return dense
 
 
-def _collate_dicts(rows: list[Any], name: str, position: int, lender: HostAllocator | None) -> dict[Any, Any]:
+def _collate_dicts(
+    rows: list[Any], name: str, position: int, allocator: HostAllocator | None
+) -> dict[Any, Any]:
     _check_keys(rows, name)
     first = rows[0]
     return {
@@ -56,7 +61,7 @@ def _collate_dicts(rows: list[Any], name: str, position: int, lender: HostAlloca
             [v if isinstance(v, dict) else normalize_value(v) for v in (r[key] for r in rows)],
             name,
             position,
-            lender,
+            allocator,
         )
         for key in first
     }
@@ -74,7 +79,7 @@ def _check_keys(rows: list[Any], name: str) -> None:
 
 
 def dict_of_lists(rows: list[Any], name: str) -> dict[Any, list[Any]]:
-    """A list of dicts that a user's function gave, as one dict of lists; its values are not stacked.
+    """A list of dicts from a user function as one dict of lists; the values are not stacked.
 
     >>> dict_of_lists([{"k": 1}, {"k": 2}], "x")
     {'k': [1, 2]}
@@ -93,20 +98,20 @@ def dict_of_lists(rows: list[Any], name: str) -> dict[Any, list[Any]]:
 
 def _odd_key(row: Any, first: dict[Any, Any]) -> str:
     if not isinstance(row, dict):
-        return f"this row is a {type(row).__name__}, others are dicts"
+        return f"this row is a {type(row).__name__}, other rows are dicts"
     for key in row:
         if key not in first:
             return f"{key} was not found in previous rows"
     return f"{next(key for key in first if key not in row)} was not found in this row"
 
 
-def _mismatch(values: list[Any], name: str, position: int) -> DataError:
+def _stack_error(values: list[Any], name: str, position: int) -> DataError:
     first = values[0]
     for offset, value in enumerate(values):
         if not isinstance(value, np.ndarray):
             return DataError(
                 f"column {name!r} holds a {type(value).__name__}, which cannot be stacked into a batch;"
-                " turn it into an array in map()",
+                " convert it to an array in map()",
                 column=name,
                 offset=offset,
             )
@@ -138,26 +143,26 @@ def pad_columns(
     columns: dict[str, Column],
     pad_info: dict[str, tuple[Any, Any]],
     free: int | None = None,
-    lender: HostAllocator | None = None,
+    allocator: HostAllocator | None = None,
 ) -> dict[str, Column]:
     """Pad the named columns (all when none is named) at the end to one shape.
 
-    A None in the shape means the largest in the batch, or ``free`` where that is given. Smaller targets cut.
+    A None in the shape means the largest length in the batch, or ``free`` if given. Smaller targets truncate.
     """
-    made = dict(columns)
+    padded = dict(columns)
     for name in pad_info or columns:
         shape, value = pad_info.get(name, (None, None))
         if not pad_info and any(isinstance(row, dict) for row in columns[name][:1]):
-            continue  # a column of dicts has no shape; it is stacked as it is
-        made[name] = _pad(columns[name], name, shape, value, free, lender)
-    return made
+            continue  # a column of dicts has no shape; it is stacked unchanged
+        padded[name] = _pad_column(columns[name], name, shape, value, free, allocator)
+    return padded
 
 
-def _pad(
-    column: Column, name: str, shape: Any, fill: Any, free: int | None, lender: HostAllocator | None
+def _pad_column(
+    column: Column, name: str, shape: Any, fill: Any, free: int | None, allocator: HostAllocator | None
 ) -> Column:
     runs = column if isinstance(column, VariableLengthColumn) and column.rows is not None else None
-    # of runs, one row stands for all: they are of one rank and type
+    # for variable-length columns one row suffices: all have one rank and dtype
     rows = [normalize_value(row) for row in (to_row_list(column) if runs is None else [runs[0]])]
     rank = rows[0].ndim
     if any(row.ndim != rank for row in rows):
@@ -167,7 +172,7 @@ def _pad(
         if runs is None
         else [int(runs.lengths.max())]
     )
-    if not shape:  # MindSpore takes an empty shape for none
+    if not shape:  # MindSpore treats an empty shape as none
         target = largest
     else:
         if len(shape) != rank:
@@ -177,8 +182,8 @@ def _pad(
                 column=name,
             )
         target = [
-            (largest[axis] if free is None else free) if want is None else int(want)
-            for axis, want in enumerate(shape)
+            (largest[axis] if free is None else free) if length is None else int(length)
+            for axis, length in enumerate(shape)
         ]
     text = rows[0].dtype.kind in "US"
     if text and shape is not None and not isinstance(fill, (str, bytes)):
@@ -197,14 +202,20 @@ def _pad(
     dtype = np.result_type(*[row.dtype for row in rows]) if text else rows[0].dtype
     if text and fill:
         dtype = np.result_type(dtype, np.asarray(fill).dtype)
-    whole = (len(rows), *target)
-    out = lender.array(whole, dtype) if lender is not None and not text else np.empty(whole, dtype)
+    out_shape = (len(rows), *target)
+    out = (
+        allocator.array(out_shape, dtype)
+        if allocator is not None and not text
+        else np.empty(out_shape, dtype)
+    )
     out[...] = (
         ("" if dtype.kind == "U" else b"") if text and not fill else np.asarray(fill or 0).astype(dtype)
     )
     for i, row in enumerate(rows):
         if row.dtype != rows[0].dtype and not text:
-            raise _mismatch(rows, name, 0)
-        window: Any = tuple(slice(0, min(have, want)) for have, want in zip(row.shape, target, strict=True))
+            raise _stack_error(rows, name, 0)
+        window: Any = tuple(
+            slice(0, min(have, length)) for have, length in zip(row.shape, target, strict=True)
+        )
         out[(i, *window)] = row[window]
     return out

@@ -1,4 +1,4 @@
-"""project and rename: no row is touched."""
+"""Project and rename steps: select and rename columns without touching rows."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""What happens when a row fails: the only place that knows the error policy, whatever the op.
+"""Row error policy inside a chunk: raise, skip or replace rows that fail, with operation, row and column context.
 
-'return' stops the chunk at that row: the rows before it go on and are delivered, then a DataError is raised that
-names op, row and column and shows the user's traceback. 'skip' leaves the row out. 'replace' puts the last good row
-before it in its place, as this op made it; at the beginning of an epoch, where there is none before, the first good
-one. Both write the row into the ledger.
+'return' stops the chunk at that row: the rows before it are delivered, then a DataError is raised that names op, row
+and column and shows the user's traceback. 'skip' drops the row. 'replace' puts the last good row before it in its
+place, as this op produced it; at the beginning of an epoch, where there is none before, the first good one. Both record
+the row in the log of failed rows.
 
-A chunk does not know the chunk before it. Rows that fail at its beginning get its first good one here; the stage, where
-chunks come in order, puts the right one there, adds the file of the row, and keeps the ledger (``stages/mend.py``).
+A chunk does not know the previous chunk. Rows that fail at its beginning are replaced by its first good row here; the
+stage, where chunks arrive in order, substitutes the right one, adds the file of the row, and keeps the log
+(``stages/row_error_handler.py``).
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from millrace._src.data.engine.failed_rows import FailedRow
 
 __all__ = ["RowErrors", "copy_rows", "data_error", "replacement_rows", "user_traceback"]
 
-# A row that stands in for another has an id of its own: made from its neighbour's, so that no chunk border shows.
-NOTHING_CACHED = CacheCounts()
+# A replacement row has a separate id, derived from its neighbor's, so that ids do not depend on chunk boundaries.
+NO_CACHE_COUNTS = CacheCounts()
 _AFTER, _BEFORE = 0xBAD, 0xBADBAD
 
 
 class RowErrors:
-    """The bad rows of one chunk: all of them in the ledger, or the first as the error that ends the run."""
+    """The failed rows of one chunk: all of them as log entries, or the first as the error that ends the run."""
 
     def __init__(self, policy: str, where: Callable[[int], str | None] | None = None) -> None:
         self.policy, self._where = policy, where
         self.ledger: list[FailedRow] = []
         self.error: DataError | None = None
-        # rows at the beginning of the chunk that failed and want the last good row of the chunk before
+        # failed rows at the beginning of the chunk that need the last good row of the previous chunk
         self.lead = 0
-        # what a cache did for the chunk
-        self.cached = NOTHING_CACHED
+        # cache counts of the chunk
+        self.cached = NO_CACHE_COUNTS
 
-    def fresh(self) -> RowErrors:
-        """Of the same kind, with nothing in it."""
+    def empty_copy(self) -> RowErrors:
+        """An empty instance with the same policy."""
         return RowErrors(self.policy, self._where)
 
     def record(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
-        """Row i failed with this error: True to go on without it, False to stop before it."""
+        """Record that row i failed with this error. True to continue without it, False to stop before it."""
         index = int(chunk.origin[i])
         if self.policy == "return":
             self.error = data_error(error, what, op=op, row=index, columns=columns)
@@ -68,70 +69,72 @@ class RowErrors:
         return True
 
     def describe_row(self, chunk: Chunk, i: int) -> str:
-        """Row i in words: its file, where the source knows one."""
+        """A description of row i: its number, and its file if the source knows it."""
         index = int(chunk.origin[i])
         file = None if self._where is None else self._where(index)
         return f"row {index}" if file is None else f"row {index} ({file})"
 
     def record_batch(self, chunk: Chunk, error: DataError, op: str) -> bool:
-        """A batch of these rows could not be made: True to go on without it."""
+        """Record that a batch of these rows failed. True to continue without it."""
         if self.policy == "return":
             return False
         if "row" in error.context and error.context["row"] >= 0:
             chunk = Chunk({}, chunk.ids[:1], np.array([error.context["row"]], np.int64))
         return self.record(chunk, 0, error, op, "", [])
 
-    def fill_replacements(self, good: Chunk, places: list[int]) -> Chunk:
-        """The good rows of a chunk, and under 'replace' others in the places of those that failed."""
-        if self.policy != "replace" or not places:
+    def fill_replacements(self, good: Chunk, failed: list[int]) -> Chunk:
+        """The good rows of a chunk; with 'replace', also replacements at the positions of failed rows."""
+        if self.policy != "replace" or not failed:
             return good
-        n = len(good) + len(places)
+        n = len(good) + len(failed)
         is_good = np.ones(n, np.bool_)
-        is_good[places] = False
+        is_good[failed] = False
         self.lead = int(np.argmax(is_good)) if len(good) else n
         if not len(good):
             return good
         taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
-        columns = {n: _own(c, places) for n, c in taken.columns.items()}
+        columns = {n: _copy_values(c, failed) for n, c in taken.columns.items()}
         ids = taken.ids.copy()
         for i in range(self.lead - 1, -1, -1):
             ids[i : i + 1] = derive_row_ids(ids[i + 1 : i + 2], _BEFORE)
-        for i in places[self.lead :]:
+        for i in failed[self.lead :]:
             ids[i : i + 1] = derive_row_ids(ids[i - 1 : i], _AFTER)
-        first = len(self.ledger) - len(places)
-        for entry, place in enumerate(places[self.lead :], start=first + self.lead):
-            self.ledger[entry] = dataclasses.replace(self.ledger[entry], replacement=int(taken.origin[place]))
+        first = len(self.ledger) - len(failed)
+        for entry, position in enumerate(failed[self.lead :], start=first + self.lead):
+            self.ledger[entry] = dataclasses.replace(
+                self.ledger[entry], replacement=int(taken.origin[position])
+            )
         return Chunk(columns, ids, taken.origin, good.epoch, good.start)
 
 
-def _own(column: Column, rows: Iterable[int]) -> Column:
-    """A column that was just taken, with these values copied: no two rows share memory a function might write to."""
+def _copy_values(column: Column, rows: Iterable[int]) -> Column:
+    """A column with these values copied, so that no two rows share memory that a function might write to."""
     if isinstance(column, (np.ndarray, VariableLengthColumn)):
-        return column  # rows that were taken from it lie apart
-    made = list(column)
+        return column  # its rows do not share memory
+    values = list(column)
     for i in rows:
-        made[i] = copy.deepcopy(made[i])
-    return made
+        values[i] = copy.deepcopy(values[i])
+    return values
 
 
 def copy_rows(row: Chunk, count: int) -> Chunk:
-    """``count`` rows like this one, each in memory that nobody else has."""
+    """``count`` copies of this row, each in separate memory."""
     taken = row.take(np.zeros(count, np.int64))
-    return taken.with_columns({n: _own(c, range(count)) for n, c in taken.columns.items()})
+    return taken.with_columns({n: _copy_values(c, range(count)) for n, c in taken.columns.items()})
 
 
 def replacement_rows(row: Chunk, count: int, *, before: bool = False) -> Chunk:
-    """``count`` rows like this one, to stand after it (or before it) for rows that failed."""
-    made = copy_rows(row, count)
+    """``count`` copies of this row that replace failed rows after it (or before it)."""
+    copies = copy_rows(row, count)
     ids = np.empty(count, np.uint64)
-    beside = row.ids[:1]
+    neighbor = row.ids[:1]
     for i in range(count - 1, -1, -1) if before else range(count):
-        ids[i : i + 1] = beside = derive_row_ids(beside, _BEFORE if before else _AFTER)
-    return Chunk(made.columns, ids, made.origin, row.epoch, row.start)
+        ids[i : i + 1] = neighbor = derive_row_ids(neighbor, _BEFORE if before else _AFTER)
+    return Chunk(copies.columns, ids, copies.origin, row.epoch, row.start)
 
 
 def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[str]) -> DataError:
-    """The error a user sees, with everything known about where it happened."""
+    """The error raised to the user, with all known context."""
     if isinstance(error, DataError):
         for key, value in (("op", op), ("row", row), ("column", ", ".join(columns))):
             error.context.setdefault(key, value)
@@ -141,7 +144,7 @@ def data_error(error: Exception, what: str, *, op: str, row: int, columns: list[
 
 
 def _hint(error: Exception) -> str:
-    """Text and bytes arrive as arrays, as MindSpore hands them out; who calls a method of theirs is told how."""
+    """A hint for calling a str or bytes method on a text value: as in MindSpore, text and bytes are arrays."""
     value = error.obj if isinstance(error, AttributeError) else None
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "US":
         return ""
@@ -151,14 +154,14 @@ def _hint(error: Exception) -> str:
     called, arrives = f"{error.name}(...)", "Text arrives" if text else "Bytes arrive"  # type: ignore[attr-defined]
     if value.ndim:
         return (
-            f". {arrives} as an array of shape {value.shape}: use [each.{called} for each in value.tolist()]."
+            f". {arrives} as an array of shape {value.shape}: use [item.{called} for item in value.tolist()]."
         )
     ways = f"str(value).{called}, or value.item()" if text else f"value.item().{called}"
     return f". {arrives} as an array of no dimensions: use {ways}."
 
 
 def user_traceback(error: BaseException) -> str | None:
-    """The traceback without the engine's own frames; None when the user's code is not in it."""
+    """The traceback without Millrace's frames; None if no user code is in it."""
     frames = traceback.extract_tb(error.__traceback__)
     kept = [f for f in frames if not f.filename.startswith(PACKAGE_ROOT)]
     if not kept:

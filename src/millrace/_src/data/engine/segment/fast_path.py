@@ -1,7 +1,8 @@
-"""The first steps of a segment done for less, as long as nothing is amiss with a row.
+"""Optimized replacement for the first steps of a segment, with fallback to the original steps when a row needs
+attention.
 
-When something is (a row fails, a file is damaged and yet decodes), what was made is dropped and the steps as the user
-wrote them run instead. All of them are ours and pure, so that nobody notices, and what is said is said as always.
+If a row has a problem (it fails, or a damaged file decodes with a warning), the result is dropped and the original
+steps run instead. All steps are Millrace's own and pure, so rows, errors and messages are the same.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ __all__ = ["FastPath", "DetectOnlyErrors"]
 
 
 class _FallbackNeeded(Exception):
-    """Something was about to be said of a row."""
+    """A warning about a row would have been reported."""
 
 
 class DetectOnlyErrors(RowErrors):
-    """Notes only whether something is amiss."""
+    """Records only whether a row has a problem."""
 
-    amiss = False
+    has_errors = False
 
     def __init__(self) -> None:
         super().__init__("return")
 
     def record(self, chunk: Chunk, i: int, error: Exception, op: str, what: str, columns: list[str]) -> bool:
-        self.amiss = True
+        self.has_errors = True
         return False
 
     def describe_row(self, chunk: Chunk, i: int) -> str:
@@ -38,27 +39,29 @@ class DetectOnlyErrors(RowErrors):
 
 
 class FastPath:
-    """Runs steps in place of the first ``count`` of a segment; ``places`` says which of those each stands for."""
+    """Runs steps in place of the first ``count`` steps of a segment; ``positions`` maps each to the original step it
+    replaces.
+    """
 
-    def __init__(self, steps: Sequence[SegmentStep], places: Sequence[int], count: int) -> None:
-        self.steps, self.places, self.count = steps, places, count
+    def __init__(self, steps: Sequence[SegmentStep], positions: Sequence[int], count: int) -> None:
+        self.steps, self.positions, self.count = steps, positions, count
 
     def __call__(self, chunk: Chunk) -> tuple[Chunk, list[float], list[float]] | None:
-        """The chunk, the seconds and the processor's seconds of each step it stands for; None if something is amiss."""
+        """The chunk, and wall and CPU seconds of each replaced step; None if a row has a problem."""
         seconds, cpu = [0.0] * self.count, [0.0] * self.count
         trial = DetectOnlyErrors()
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
-        for step, place in zip(self.steps, self.places, strict=True):
+        for step, position in zip(self.steps, self.positions, strict=True):
             try:
                 chunk = step(chunk, trial)
             except Exception:
                 return None
-            if trial.amiss:
+            if trial.has_errors:
                 return None
             now, used = clock(), work()
-            seconds[place] += now - began
-            cpu[place] += used - worked
+            seconds[position] += now - began
+            cpu[position] += used - worked
             began, worked = now, used
         return chunk, seconds, cpu
 

@@ -1,4 +1,4 @@
-"""filter: rows for which the user's predicate is true."""
+"""Filter step: keeps rows for which the user's predicate is true."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FilterStep"]
 class FilterStep:
     def __init__(self, op: Filter, seed: int) -> None:
         self.predicate = op.predicate
-        self.seed, self.key, self.asks = (
+        self.seed, self.key, self.takes_rng = (
             seed,
             hash_integers(op.op_id, 0),
             rng_parameter_index(op.predicate) is not None,
@@ -34,25 +34,25 @@ class FilterStep:
         columns = list(self.columns or chunk.columns)
         rows = list(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True))
         keep = np.zeros(len(rows), np.bool_)
-        judge = self._judge(chunk)
-        bad: list[int] = []
+        predicate = self._bind_rng(chunk)
+        failed: list[int] = []
         for i, values in enumerate(rows):
             try:
-                keep[i] = bool(judge(i, *values) if self.asks else judge(*values))
+                keep[i] = bool(predicate(i, *values) if self.takes_rng else predicate(*values))
             except Exception as error:
                 if not failures.record(chunk, i, error, self.name, "filter operation: [PyFunc]", columns):
                     return chunk.slice(0, i).take(keep[:i])
-                bad.append(i)
+                failed.append(i)
         kept = chunk if keep.all() else chunk.take(keep)
-        if not bad:
+        if not failed:
             return kept
-        # a row that could not be judged stays: as the last one before it that was kept
+        # a row whose predicate failed is replaced by the last kept row before it
         before = np.cumsum(keep)
-        return failures.fill_replacements(kept, [int(before[i]) + number for number, i in enumerate(bad)])
+        return failures.fill_replacements(kept, [int(before[i]) + number for number, i in enumerate(failed)])
 
-    def _judge(self, chunk: Chunk) -> Callable[..., Any]:
-        """The predicate; of (i, *values) when it asks for random numbers of the row."""
-        if not self.asks:
+    def _bind_rng(self, chunk: Chunk) -> Callable[..., Any]:
+        """The predicate; called with (i, *values) if it takes random numbers of the row."""
+        if not self.takes_rng:
             return self.predicate
         return with_rng(
             self.predicate, RandomStream.for_rows(chunk.ids, seed=self.seed, epoch=chunk.epoch, op=self.key)

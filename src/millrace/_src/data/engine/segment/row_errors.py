@@ -1,4 +1,4 @@
-"""Work on each row of a chunk that may fail, for ops that are not part of a segment."""
+"""Row-wise functions that may fail, with the row error policy, for stages outside a segment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ __all__ = ["map_rows"]
 def map_rows(
     chunk: Chunk, failures: RowErrors, columns: list[str], work: Callable[..., Any], op: str, what: str
 ) -> tuple[Chunk, list[Any], list[int]]:
-    """``work`` on these columns of each row: the rows it took, what it made of them, the places of those it refused."""
+    """Call ``work`` with these columns of each row. Returns the remaining rows, the results, and the positions of
+    failed rows.
+    """
     results: list[Any] = []
     bad: list[int] = []
     for i, values in enumerate(zip(*(row_values(chunk.columns[name]) for name in columns), strict=True)):

@@ -1,4 +1,4 @@
-"""A segment's work as one callable, the same on every executor."""
+"""Segment runner: runs all steps of a segment on a chunk, as one picklable callable for any executor."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ __all__ = ["ChunkReport", "SegmentRunner"]
 
 
 class ChunkReport(NamedTuple):
-    """What a chunk's run tells the stage; it crosses process borders."""
+    """Statistics and errors of a chunk, returned to the stage; crosses process boundaries."""
 
     rows: int
     # bytes held at the peak
     peak_bytes: int
-    # rows that each step gave
+    # output rows of each step
     rows_out: list[int]
     # seconds per step, and processor seconds of the thread
     seconds: list[float]
     cpu: list[float]
-    # rows that failed under an error mode that goes on
+    # failed rows under error modes 'skip' and 'replace'
     failed_rows: list[FailedRow]
-    # rows at its beginning that want the last good row of the chunk before (error mode REPLACE)
+    # rows at its beginning that need the last good row of the previous chunk (error mode REPLACE)
     lead: int
-    # what is raised after the rows of the chunk were delivered
+    # raised after the rows of the chunk were delivered
     error: DataError | None
-    # warnings of a worker process, for the user's process to give
+    # warnings of a worker process, to be issued in the user's process
     warnings: list[tuple[str, str]]
-    # what a cache did for the chunk, where there is one
+    # cache counts of the chunk, if there is a cache
     cached: CacheCounts | None = None
 
 
 class SegmentRunner:
-    """Runs the steps of a segment on a chunk; pure apart from what the user's functions do.
+    """Runs the steps of a segment on a chunk; pure except for side effects of user functions.
 
     Returns the chunk and a report.
     """
@@ -59,14 +59,14 @@ class SegmentRunner:
     def __init__(self, segment: Segment, seed: int, settings: Settings) -> None:
         ops = segment.ops
         self.policy = settings.error_samples_mode
-        # what transforms and the user's functions find in ``config`` while they run; hooks stay in the user's process
-        self.settings = settings.replace(debug_hooks=(), lender=None)
+        # ``config`` for transforms and user functions while they run; hooks stay in the user's process
+        self.settings = settings.replace(debug_hooks=(), allocator=None)
         self.names = [describe(op) for op in ops]
         self.source = getattr(ops[0], "source", None)
-        self.where = None if self.source is None else self.source.where
+        self.where = None if self.source is None else self.source.row_location
         self.leaves_input_unmodified = not any(op.user_code for op in ops)
         aligned = ops[0].random_access
-        # columns that nobody knew before (those of flat_map) are checked when the first rows bring them
+        # columns that are unknown before the run (those of flat_map) are checked with the first rows
         self._unchecked = None if aligned else ops
         self.steps: list[SegmentStep] = [make_step(op, seed, settings, aligned) for op in ops]
         self.caches = any(isinstance(op, CachedRead) for op in ops)
@@ -83,12 +83,12 @@ class SegmentRunner:
             return self._run(chunk)
 
     def init_worker(self, worker: int) -> None:
-        """In a worker process: the run's settings, and the random state of Python and numpy, as MindSpore has them."""
+        """In a worker process: apply the run's settings, and seed Python and NumPy as MindSpore does."""
         seed = self.settings.seed
         if seed is not None:
             seed = (seed + worker) % (UINT32_MAX + 1)
             seed_globals(seed)
-        self.settings = self.settings.replace(seed=seed, seed_turn=self.settings.seed_generation + 1)
+        self.settings = self.settings.replace(seed=seed, seed_generation=self.settings.seed_generation + 1)
         restore(self.settings)
 
     def _run(self, chunk: Chunk) -> tuple[Chunk, ChunkReport]:
@@ -102,18 +102,18 @@ class SegmentRunner:
         clock, work = time.perf_counter, time.thread_time
         began, worked = clock(), work()
         if self.fast is not None:
-            made = self.fast(chunk)
-            if made is not None:
-                chunk, seconds, cpu = made
+            fast_result = self.fast(chunk)
+            if fast_result is not None:
+                chunk, seconds, cpu = fast_result
                 kept = [len(chunk)] * self.fast.count
                 began, worked = clock(), work()
-        given, both = chunk, self.fused_read_map
-        if both is not None and not kept:
-            passed = both(chunk, failures)
-            if passed is not None:
-                chunk, seconds, cpu = passed
+        input_chunk, fused = chunk, self.fused_read_map
+        if fused is not None and not kept:
+            fused_result = fused(chunk, failures)
+            if fused_result is not None:
+                chunk, seconds, cpu = fused_result
                 kept = [len(chunk)] * 2
-                both = None
+                fused = None
                 began, worked = clock(), work()
         for step in self.steps[len(kept) :] if len(chunk) or not kept else ():
             chunk = step(chunk, failures)
@@ -122,13 +122,13 @@ class SegmentRunner:
             cpu.append(used - worked)
             began, worked = now, used
             kept.append(len(chunk))
-            if both is not None and len(kept) == 2:
-                both.saw(given, chunk, seconds)
+            if fused is not None and len(kept) == 2:
+                fused.record_chunk(input_chunk, chunk, seconds)
             if not len(chunk):
                 break
         held = chunk.nbytes
         if len(self.steps) > 1:
-            held *= 2  # the rows before the last step are alive beside its result
+            held *= 2  # the input of the last step is alive together with its result
         if failures.error is not None and not len(chunk):
             raise failures.error
         return chunk, ChunkReport(
@@ -150,13 +150,13 @@ class SegmentRunner:
         self._unchecked = None
 
     def paths(self) -> list[str]:
-        """What the source's arguments name here on disk, and the files of its first and last row."""
+        """Existing paths among the source's arguments, and the files of its first and last row."""
         if self.source is None or not self.source.random_access:
             return []
-        found = {path for value in self.source.arguments().values() for path in _paths_in(value)}
+        paths = {path for value in self.source.arguments().values() for path in _paths_in(value)}
         rows = self.source.size() or 0
-        ends = [self.source.where(row) for row in {0, rows - 1}] if rows else []
-        return sorted(found | {path for path in ends if path is not None and os.path.exists(path)})
+        ends = [self.source.row_location(row) for row in {0, rows - 1}] if rows else []
+        return sorted(paths | {path for path in ends if path is not None and os.path.exists(path)})
 
     def describe(self) -> str:
         return " -> ".join(self.names)
@@ -169,10 +169,10 @@ class SegmentRunner:
 
 
 def _paths_in(value: Any) -> Iterator[str]:
-    """Names of files and folders that there are here; a text that names none is something else."""
+    """Names of existing files and folders in a value; other strings are ignored."""
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _paths_in(each)
+        for item in value:
+            yield from _paths_in(item)
     elif isinstance(value, (str, os.PathLike)):
         path = os.fspath(value)
         if isinstance(path, str) and path and "\0" not in path and os.path.exists(path):

@@ -1,6 +1,6 @@
-"""Where a row-wise node meets the step that runs it inside a segment: one table.
+"""Registry from row-wise plan nodes to the steps that run them inside a segment.
 
-The file of a step says which node it is for: ``@step_for(Node)`` above the function or class that makes it.
+The file of a step registers its node type: ``@register_step(Node)`` above the function or class that creates the step.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ __all__ = ["SegmentStep", "make_step", "register_step"]
 
 
 class SegmentStep(Protocol):
-    """What a segment does for one op: a chunk in, a chunk out; pure, thread-safe, picklable."""
+    """The step of a segment for one op: a chunk in, a chunk out; pure, thread-safe, picklable."""
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk: ...
 
     def close(self) -> None: ...
 
 
-# (node, seed, settings, aligned: chunks are cut along batch borders)
+# (node, seed, settings, aligned: chunks are aligned with batches)
 StepFactory = Callable[[Any, int, Settings, bool], SegmentStep]
 M = TypeVar("M", bound=StepFactory)
 
 _STEPS: dict[type[Node], StepFactory] = {}
 
 
-def register_step(kind: type[Node]) -> Callable[[M], M]:
-    """Enter a function into the table: it makes the step that runs this type of node."""
+def register_step(node_type: type[Node]) -> Callable[[M], M]:
+    """Register a function that creates the step for this node type."""
 
     def enter(make: M) -> M:
-        _STEPS[kind] = make
+        _STEPS[node_type] = make
         return make
 
     return enter
@@ -46,5 +46,7 @@ def register_step(kind: type[Node]) -> Callable[[M], M]:
 def make_step(node: Node, seed: int, settings: Settings, aligned: bool) -> SegmentStep:
     make = _STEPS.get(type(node))
     if make is None:
-        raise PlanError(f"{node.label} is not a row-wise op: no step is entered for it with @step_for")
+        raise PlanError(
+            f"{node.label} is not a row-wise op: no step is registered for it with @register_step"
+        )
     return make(node, seed, settings, aligned)

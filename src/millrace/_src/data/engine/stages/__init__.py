@@ -1,6 +1,9 @@
-"""One file per kind of stage; each enters its stages into the table of this room."""
+"""Stages: pull-based chunk iterators with resumable state, one file per operator.
+
+Each file registers its stages in the stage registry.
+"""
 
 from millrace._src.core.lazy import import_all
 
-# now, not when the first node is met: a first batch is waited for
+# imported now, so that the first batch does not wait for it
 import_all(__name__, __path__)

@@ -1,8 +1,8 @@
-"""What a stage is: an iterator of chunks with a state.
+"""Stage interface: `pull`, `state`, `restore`, `skip`, `interrupt` and `close`, and the end-of-epoch signals.
 
-``pull()`` returns the next chunk, END once at the end of each epoch (the next pull begins the next epoch), and
-DONE when there are no more epochs. ``state()`` is the position after what was pulled last: a stage restored to
-it goes on with exactly the rows that would have come. States are small and JSON-able.
+``pull()`` returns the next chunk, END_OF_EPOCH once at the end of each epoch (the next pull starts the next epoch), and
+END_OF_DATA when there are no more epochs. ``state()`` is the position after the last pull: a stage restored to it
+continues with exactly the rows that would have come. States are small and JSON-serializable.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ State = Any
 
 
 class Interrupted(PlanError):
-    """The run is being closed: raised inside stages to end what they wait for."""
+    """The run is being closed: raised inside stages to end their waits."""
 
 
 class Stage:
-    """Base of all stages; a barrier overrides pull and state, and closes what it owns."""
+    """Base class of all stages; a barrier overrides pull and state, and closes what it owns."""
 
     stats: StageStats
-    # set by interrupt, from another thread; a stage at which chunks begin or are waited for looks at it
+    # set by interrupt() from another thread; checked by stages that produce chunks or wait for them
     is_interrupted = False
 
     def pull(self) -> StageOutput:
@@ -56,32 +56,33 @@ class Stage:
         raise TypeError(f"{type(self).__name__} does not define this")
 
     def restore(self, state: State) -> None:
-        """Go to a position; called before the first pull."""
+        """Restore a position; called before the first pull."""
         raise TypeError(f"{type(self).__name__} does not define this")
 
     def skip_epoch(self) -> None:
-        """Leave out the rest of this epoch: the next pull is the first of the next epoch."""
+        """Skip the rest of this epoch: the next pull is the first of the next epoch."""
         while isinstance(self.pull(), Chunk):
             pass
 
     def skip(self, rows: int) -> int:
-        """Leave out up to so many of the next rows of this epoch without making them; how many were left out.
+        """Skip up to this many of the next rows of this epoch without producing them. Returns the number of skipped
+        rows.
 
-        Called before the first pull of an epoch. A stage that would have to make them answers 0, and the caller drops
-        them.
+        Called before the first pull of an epoch. A stage that would have to produce them returns 0, and the caller
+        drops them.
         """
         return 0
 
     def is_ready(self) -> bool:
-        """False when a pull would have to wait for a worker."""
+        """Whether a pull returns without waiting for a worker."""
         return True
 
     def interrupt(self) -> None:
-        """End whatever a thread waits for in here or below, from any thread, at once; close comes after it."""
+        """End all waits of threads in this stage and below, from any thread, without blocking; close() follows."""
         self.is_interrupted = True
 
     def raise_if_interrupted(self) -> None:
-        """End this pull when the run is being closed."""
+        """Raise Interrupted when the run is being closed."""
         if self.is_interrupted:
             raise Interrupted("Iterator does not have a running pipeline: it is being closed")
 
@@ -90,10 +91,10 @@ class Stage:
 
 
 class UnaryStage(Stage):
-    """A stage with one upstream that hands readiness, interrupting and closing on."""
+    """A stage with one upstream stage; delegates readiness, interruption and closing."""
 
-    def __init__(self, up: Stage, stats: StageStats) -> None:
-        self.upstream = up
+    def __init__(self, upstream: Stage, stats: StageStats) -> None:
+        self.upstream = upstream
         self.stats = stats
 
     def is_ready(self) -> bool:

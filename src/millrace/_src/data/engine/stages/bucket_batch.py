@@ -1,4 +1,7 @@
-"""bucket_batch_by_length: rows of similar length gather in buckets; a full bucket leaves as a batch."""
+"""Bucket-by-length batching: groups rows of similar length into batches.
+
+Rows collect in buckets; a full bucket becomes a batch.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["BucketStage", "BucketCollateStep", "AssignBucketStep"]
 
-# The column that says which bucket a row is for, and then holds the rows of a batch.
+# The column with the bucket index of a row; later it holds the rows of a batch.
 BUCKET = "_bucket"
 
 
 class AssignBucketStep:
-    """Which bucket each row is for."""
+    """Computes the bucket of each row."""
 
     def __init__(self, node: BucketBatch) -> None:
         self.node, self.name = node, f"bucket_batch_by_length at {node.call_site}"
@@ -66,33 +69,33 @@ class AssignBucketStep:
 
 
 class BucketCollateStep:
-    """The rows of a full bucket as a batch."""
+    """Collates the rows of a full bucket into a batch."""
 
-    def __init__(self, node: BucketBatch, lender: HostAllocator | None = None) -> None:
-        self.node, self.lender, self.name = node, lender, f"bucket_batch_by_length at {node.call_site}"
+    def __init__(self, node: BucketBatch, allocator: HostAllocator | None = None) -> None:
+        self.node, self.allocator, self.name = node, allocator, f"bucket_batch_by_length at {node.call_site}"
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         number, rows = chunk.columns[BUCKET][0]
         try:
             columns = pad_columns(
-                rows.columns, self.node.pad_info or {}, self._free(number, rows), self.lender
+                rows.columns, self.node.pad_info or {}, self._boundary_length(number, rows), self.allocator
             )
-            made: dict[str, Column] = {
-                n: [collate_column(c, n, i, self.lender)] for i, (n, c) in enumerate(columns.items())
+            batch: dict[str, Column] = {
+                n: [collate_column(c, n, i, self.allocator)] for i, (n, c) in enumerate(columns.items())
             }
         except DataError as error:
             add_row_context(error, rows, self.name)
             if not failures.record_batch(rows, error, self.name):
                 raise
             return failures.fill_replacements(chunk.slice(0, 0), [0])
-        return chunk.with_columns(made)
+        return chunk.with_columns(batch)
 
-    def _free(self, number: int, rows: Chunk) -> int | None:
+    def _boundary_length(self, number: int, rows: Chunk) -> int | None:
         if not self.node.pad_to_boundary:
             return None
         if number < len(self.node.boundaries):
             return self.node.boundaries[number] - 1
-        # the last bucket has no boundary; that matters only where a length is left open
+        # the last bucket has no boundary, which matters only if a padded length is not given
         if any(None in (shape or ()) for shape, _ in (self.node.pad_info or {}).values()):
             raise DataError(
                 "Invalid data, requested to pad to bucket boundary failed, bucket index should be less than "
@@ -103,11 +106,11 @@ class BucketCollateStep:
 
 
 class BucketStage(UnaryStage):
-    """The state lists which rows wait in which bucket, and leads back to the oldest of them."""
+    """Collects rows in buckets. The state lists the rows in each bucket, and how to return to the oldest of them."""
 
-    def __init__(self, up: Stage, stats: StageStats, node: BucketBatch) -> None:
-        super().__init__(up, stats)
-        self.node, self.rows = node, RowBuffer(up)
+    def __init__(self, upstream: Stage, stats: StageStats, node: BucketBatch) -> None:
+        super().__init__(upstream, stats)
+        self.node, self.rows = node, RowBuffer(upstream)
         self.buckets: list[list[tuple[int, State, Chunk]]] = [[] for _ in node.batch_sizes]
         self.position, self.batch, self.epoch = 0, 0, 0
         self._ended = False
@@ -121,7 +124,7 @@ class BucketStage(UnaryStage):
                 self._ended = True
                 break
             before = self.rows.state()
-            number, row = self._take()
+            number, row = self._take_row()
             self.buckets[number].append((self.position, before, row))
             self.position += 1
             if len(self.buckets[number]) == self.node.batch_sizes[number]:
@@ -134,8 +137,8 @@ class BucketStage(UnaryStage):
         self._next_epoch()
         return END_OF_EPOCH
 
-    def _take(self) -> tuple[int, Chunk]:
-        """The next row and the bucket it is for."""
+    def _take_row(self) -> tuple[int, Chunk]:
+        """The bucket index and the next row."""
         row = self.rows.take(1)
         columns = dict(row.columns)
         return int(columns.pop(BUCKET)[0]), row.with_columns(columns)
@@ -146,7 +149,7 @@ class BucketStage(UnaryStage):
         self.batch += 1
         self.stats.rows += len(rows)
         self.stats.chunks += 1
-        # one row that holds the rows of a batch: the next step makes the batch of it
+        # one row that holds the rows of a batch; the next step collates them
         inside: dict[str, Column] = {BUCKET: [(number, rows)]}
         return Chunk(inside, rows.ids[:1], rows.origin[:1], self.epoch, self.batch - 1)
 
@@ -163,8 +166,8 @@ class BucketStage(UnaryStage):
         oldest = min((b[0] for b in self.buckets if b), key=lambda entry: entry[0], default=None)
         back = self.rows.state() if oldest is None else oldest[1]
         base = self.position if oldest is None else oldest[0]
-        place = {"position": self.position, "batch": self.batch, "epoch": self.epoch}
-        return {"rows": back, "base": base, "waiting": waiting, **place}
+        counters = {"position": self.position, "batch": self.batch, "epoch": self.epoch}
+        return {"rows": back, "base": base, "waiting": waiting, **counters}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -173,22 +176,26 @@ class BucketStage(UnaryStage):
         for position in range(state["base"], self.position):
             self.rows.fill(1)
             before: Any = self.rows.state()
-            number, row = self._take()
+            number, row = self._take_row()
             if position in waiting:
                 self.buckets[number].append((position, before, row))
 
 
 @register_stage(BucketBatch)
-def _bucket(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _bucket(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     stats.batches = True
-    measured = SequentialStepStage(
-        making.up, stats, AssignBucketStep(node), making.row_error_handler(making.up.state()), whole=True
+    assigned = SequentialStepStage(
+        context.upstream,
+        stats,
+        AssignBucketStep(node),
+        context.row_error_handler(context.upstream.state()),
+        whole=True,
     )
-    buckets = BucketStage(measured, stats, node)
+    buckets = BucketStage(assigned, stats, node)
     return SequentialStepStage(
         buckets,
         stats,
-        BucketCollateStep(node, making.settings.allocator),
-        making.row_error_handler(buckets.state()),
+        BucketCollateStep(node, context.settings.allocator),
+        context.row_error_handler(buckets.state()),
     )

@@ -1,8 +1,8 @@
-"""cache behind anything: rows, or batches, kept by their place in the sequence.
+"""Cache stage for rows or batches keyed by their position in the sequence.
 
-Nothing below it is random, so every pass gives the same sequence. What is kept is handed out without running what is
-below; where something is missing, what is below is moved to that place, by arithmetic where it can be, and runs from
-there on.
+Nothing upstream is random, so every epoch gives the same sequence. Cached rows are emitted without running the upstream
+stages. Where a row is missing, the upstream stages are moved to that position, without running if possible, and run
+from there on.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from millrace._src.core.values.chunk import Chunk
 from millrace._src.data.engine.failed_rows import FailedRowLog
 from millrace._src.data.engine.segment.cached_read_step import (
     CacheBenefit,
+    cost_seconds,
     open_row_store,
-    seconds_of,
     warn_cache_lost,
 )
 from millrace._src.data.plan.fingerprint.plan_fingerprint import cache_key
@@ -33,30 +33,30 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["CacheStage"]
 
-# Rows handed out at a time.
-MOST_ROWS = 256
+# Rows per emitted chunk.
+MAX_ROWS = 256
 
 
 class CacheStage(UnaryStage):
-    """Its state is the epoch and the position in it, and where what is below stands, if it has come as far."""
+    """The state is the epoch, the position in it, and the upstream state if upstream is at the same position."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
-        shelf: Any,
+        store: Any,
         epochs: int | None,
         below: Sequence[StageStats],
         failed: Callable[[], bool],
     ) -> None:
-        super().__init__(up, stats)
+        super().__init__(upstream, stats)
         self.epochs, self.epoch, self.position = epochs, 0, 0
-        self._shelf, self._below, self._failed = shelf, below, failed
-        # where what is below stands in its pass; None: before its first row
-        self._at: int | None = None
-        # places behind a row that was left out are not what they would be without it; a run resumed there knows of it
-        self._bad = False
-        self._worth = CacheBenefit()
+        self._store, self._below, self._failed = store, below, failed
+        # position of the upstream stages in their epoch; None: before the first row
+        self._upstream_position: int | None = None
+        # after a skipped row, positions are not what they would be without it; a resumed run knows this
+        self._has_failures = False
+        self._benefit = CacheBenefit()
         self._busy, self._rows = 0.0, 0
         stats.cache = CacheCounts()
 
@@ -64,167 +64,167 @@ class CacheStage(UnaryStage):
         self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
-        chunk = self._kept()
+        chunk = self._pull_cached()
         if chunk is not None:
-            return self._give(chunk)
-        if self._ended():
-            return self._end()
-        got = self._made()
+            return self._emit(chunk)
+        if self._is_at_end():
+            return self._end_epoch()
+        got = self._pull_upstream()
         if isinstance(got, Signal):
             if got is END_OF_DATA:
                 return END_OF_DATA
-            self._at = None
+            self._upstream_position = None
             self._finish()
-            return self._end()
-        return self._give(got)
+            return self._end_epoch()
+        return self._emit(got)
 
-    def _give(self, chunk: Chunk) -> Chunk:
-        made = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
+    def _emit(self, chunk: Chunk) -> Chunk:
+        output = Chunk(chunk.columns, chunk.ids, chunk.origin, self.epoch, self.position)
         self.position += len(chunk)
         self.stats.rows += len(chunk)
         self.stats.chunks += 1
-        return made
+        return output
 
-    def _end(self) -> Signal:
+    def _end_epoch(self) -> Signal:
         self.epoch, self.position = self.epoch + 1, 0
         return END_OF_EPOCH
 
-    # kept rows --------------------------------------------------------------------------------------
+    # cached rows ------------------------------------------------------------------------------------
 
-    def _ended(self) -> bool:
-        """The whole sequence was handed out, and what is below need not be asked for its end."""
-        total = None if self._shelf is None else self._shelf.table.total
-        return total is not None and self.position == total and self._at != self.position
+    def _is_at_end(self) -> bool:
+        """The whole sequence was emitted from the cache; the end of the upstream stages need not be determined."""
+        total = None if self._store is None else self._store.table.total
+        return total is not None and self.position == total and self._upstream_position != self.position
 
-    def _kept(self) -> Chunk | None:
-        if self._shelf is None or self._at == self.position:
-            return None  # what is below has come this far anyway
+    def _pull_cached(self) -> Chunk | None:
+        if self._store is None or self._upstream_position == self.position:
+            return None  # upstream is at this position anyway
         clock, cpu = time.perf_counter(), time.thread_time()
         try:
-            chunk: Chunk | None = self._shelf.sequence(self.position, MOST_ROWS)
+            chunk: Chunk | None = self._store.sequence(self.position, MAX_ROWS)
         except (CacheError, ResourceError, OSError) as error:
-            self._give_up(error)
+            self._disable_cache(error)
             return None
         if chunk is None:
             return None
-        spent = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
-        saved = max(0.0, (self._shelf.cost or 0.0) * len(chunk) - spent)
+        spent = cost_seconds(time.perf_counter() - clock, time.thread_time() - cpu)
+        saved = max(0.0, (self._store.cost or 0.0) * len(chunk) - spent)
         self._count(CacheCounts(hits=len(chunk), saved=saved))
         self.stats.busy += spent
-        self._shelf.note(hits=len(chunk))
+        self._store.note(hits=len(chunk))
         return chunk
 
     def _count(self, counts: CacheCounts) -> None:
         before = self.stats.cache
         self.stats.cache = counts if before is None else before + counts
 
-    def _give_up(self, error: Exception) -> None:
-        self._shelf = None
+    def _disable_cache(self, error: Exception) -> None:
+        self._store = None
         warn_cache_lost(error)
 
-    # rows from below --------------------------------------------------------------------------------
+    # upstream rows ----------------------------------------------------------------------------------
 
-    def _made(self) -> StageOutput:
-        self._move()
+    def _pull_upstream(self) -> StageOutput:
+        self._move_upstream()
         got = self.upstream.pull()
         if isinstance(got, Signal):
             return got
         while (
-            self._at is not None and self._at < self.position
-        ):  # it comes in larger pieces than could be skipped
-            gone = min(self.position - self._at, len(got))
-            self._at += gone
+            self._upstream_position is not None and self._upstream_position < self.position
+        ):  # its chunks are larger than what could be skipped
+            gone = min(self.position - self._upstream_position, len(got))
+            self._upstream_position += gone
             if gone < len(got):
                 got = got.slice(gone, len(got))
                 break
             got = self.upstream.pull()
             if isinstance(got, Signal):
                 return got
-        self._at = self.position + len(got)
-        self._keep(got)
+        self._upstream_position = self.position + len(got)
+        self._store_chunk(got)
         return got
 
-    def _move(self) -> None:
-        """Bring what is below to this position, or a little before it."""
-        if self._at is not None and self._at > self.position:
+    def _move_upstream(self) -> None:
+        """Move upstream to this position, or slightly before it."""
+        if self._upstream_position is not None and self._upstream_position > self.position:
             self.upstream.skip_epoch()
-            self._at = None
-        if self._at is None:
-            self._at = self.upstream.skip(self.position) if self.position else 0
+            self._upstream_position = None
+        if self._upstream_position is None:
+            self._upstream_position = self.upstream.skip(self.position) if self.position else 0
 
-    def _keep(self, chunk: Chunk) -> None:
-        shelf = self._shelf
-        if shelf is None:
+    def _store_chunk(self, chunk: Chunk) -> None:
+        store = self._store
+        if store is None:
             return
         busy = sum(stage.busy for stage in self._below)
         spent, rows = busy - self._busy, len(chunk)
         self._busy = busy
         counts = CacheCounts(misses=rows)
-        if self._whole() and shelf.refused is None and self._worth.while_ is not False:
+        if self._is_complete() and store.refused is None and self._benefit.is_worthwhile is not False:
             numbers = np.arange(self.position, self.position + rows, dtype=np.uint64)
             clock, cpu = time.perf_counter(), time.thread_time()
             try:
-                disk = shelf.on_disk
-                stored = shelf.put(chunk, numbers)
-                if stored and self._worth.while_ is None:
-                    self._judge(rows, spent)
+                disk = store.on_disk
+                stored = store.put(chunk, numbers)
+                if stored and self._benefit.is_worthwhile is None:
+                    self._measure_benefit(rows, spent)
             except (CacheError, ResourceError, OSError) as error:
-                self._give_up(error)
+                self._disable_cache(error)
                 return
             counts += CacheCounts(
-                stored=stored, bytes=chunk.nbytes if stored else 0, on_disk=shelf.on_disk - disk
+                stored=stored, bytes=chunk.nbytes if stored else 0, on_disk=store.on_disk - disk
             )
-            self.stats.busy += seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
-        if shelf.cost is None and spent > 0:
-            shelf.cost = spent / rows
-        shelf.note(made=rows, seconds=spent)
-        reason = shelf.refused or (self._worth.reason if self._worth.while_ is False else "")
+            self.stats.busy += cost_seconds(time.perf_counter() - clock, time.thread_time() - cpu)
+        if store.cost is None and spent > 0:
+            store.cost = spent / rows
+        store.note(made=rows, seconds=spent)
+        reason = store.refused or (self._benefit.reason if self._benefit.is_worthwhile is False else "")
         self._count(counts + CacheCounts(reason=reason))
 
-    def _whole(self) -> bool:
-        """No row below has failed in this run, as far as it has come: what is below may be ahead, never behind."""
-        self._bad = self._bad or self._failed()
-        return not self._bad
+    def _is_complete(self) -> bool:
+        """Whether no upstream row has failed in this run so far; upstream may be ahead, never behind."""
+        self._has_failures = self._has_failures or self._failed()
+        return not self._has_failures
 
-    def _judge(self, rows: int, spent: float) -> None:
+    def _measure_benefit(self, rows: int, spent: float) -> None:
         clock, cpu = time.perf_counter(), time.thread_time()
-        self._shelf.sequence(self.position, MOST_ROWS)
-        fetched = seconds_of(time.perf_counter() - clock, time.thread_time() - cpu)
-        if spent > 0:  # else what is below was ahead, and nothing is known
-            self._worth.saw(rows, spent, fetched)
+        self._store.sequence(self.position, MAX_ROWS)
+        fetched = cost_seconds(time.perf_counter() - clock, time.thread_time() - cpu)
+        if spent > 0:  # otherwise upstream was ahead, and its cost is unknown
+            self._benefit.record(rows, spent, fetched)
 
     def _finish(self) -> None:
-        """A pass came to its end: the sequence is so long."""
-        shelf = self._shelf
-        if shelf is None or not self._whole() or shelf.table.total == self.position:
+        """Record the length of the sequence at the end of an epoch."""
+        store = self._store
+        if store is None or not self._is_complete() or store.table.total == self.position:
             return
-        if self.position <= shelf.table.capacity:
-            shelf.table.total = self.position
-            shelf.finish()
+        if self.position <= store.table.capacity:
+            store.table.total = self.position
+            store.finish()
 
     # position ---------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        place = [self.epoch, self.position]
-        if self._at is None or self._at != self.position:
-            return place
-        return [*place, self.upstream.state(), self._bad]
+        position = [self.epoch, self.position]
+        if self._upstream_position is None or self._upstream_position != self.position:
+            return position
+        return [*position, self.upstream.state(), self._has_failures]
 
     def restore(self, state: State) -> None:
         self.epoch, self.position, *rest = state
         if rest:
-            below, self._bad = rest
+            below, self._has_failures = rest
             self.upstream.restore(below)
-            self._at = self.position
+            self._upstream_position = self.position
 
     def is_ready(self) -> bool:
-        shelf = self._shelf
-        if shelf is not None and self._at != self.position and shelf.has(self.position):
+        store = self._store
+        if store is not None and self._upstream_position != self.position and store.has(self.position):
             return True
         return self.upstream.is_ready()
 
     def skip(self, rows: int) -> int:
-        total = None if self._shelf is None else self._shelf.table.total
+        total = None if self._store is None else self._store.table.total
         if total is None or (self.epochs is not None and self.epoch >= self.epochs):
             return 0
         skipped = max(0, min(rows, int(total) - self.position))
@@ -232,36 +232,38 @@ class CacheStage(UnaryStage):
         return skipped
 
     def skip_epoch(self) -> None:
-        self._end()
+        self._end_epoch()
 
     def close(self) -> None:
         super().close()
-        shelf, self._shelf = self._shelf, None
-        if shelf is not None:
-            shelf.close()
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
 
 @register_stage(Cache)
-def _keep(making: StageContext) -> Stage:
-    node: Cache = making.node
-    key = cache_key(node.logical_input or node.inputs[0], making.settings)
-    shelf = open_row_store(node.cache, key, making.rows_of(node.inputs[0]))
-    failed = UpstreamFailureCheck(node, making.row_error_handler([0, 0]).policy.ledger)
-    return CacheStage(making.up, making.stats, shelf, making.epochs, making.upstream_stats, failed)
+def _cache(context: StageContext) -> Stage:
+    node: Cache = context.node
+    key = cache_key(node.logical_input or node.inputs[0], context.settings)
+    store = open_row_store(node.cache, key, context.rows_of(node.inputs[0]))
+    failed = UpstreamFailureCheck(node, context.row_error_handler([0, 0]).policy.ledger)
+    return CacheStage(context.upstream, context.stats, store, context.epochs, context.upstream_stats, failed)
 
 
 class UpstreamFailureCheck:
-    """Whether a row failed in an op below a cache. Those that fail above it are no matter of the cache's."""
+    """Whether a row failed in an op upstream of a cache. Failures downstream do not matter."""
 
     def __init__(self, node: Cache, ledger: FailedRowLog) -> None:
-        below = [op for found in walk(node.inputs[0]) for op in (found, *found.fused_nodes)]
-        # what a dataset inside flat_map is made of, nobody knows beforehand: there every failed row counts
+        below = [op for node_below in walk(node.inputs[0]) for op in (node_below, *node_below.fused_nodes)]
+        # the ops of a dataset inside flat_map are not known in advance: there every failed row counts
         known = not any(isinstance(op, FlatMap) for op in below) and all(op.call_site for op in below)
         self._ends = tuple(f" at {op.call_site}" for op in below) if known else ("",)
-        self._ledger, self._seen, self._found = ledger, 0, False
+        self._ledger, self._seen, self._has_failed = ledger, 0, False
 
     def __call__(self) -> bool:
-        if not self._found and len(self._ledger) != self._seen:
+        if not self._has_failed and len(self._ledger) != self._seen:
             self._seen = len(self._ledger)
-            self._found = any(name.endswith((*self._ends, ")")) for name in self._ledger.summary()["by_op"])
-        return self._found
+            self._has_failed = any(
+                name.endswith((*self._ends, ")")) for name in self._ledger.summary()["by_op"]
+            )
+        return self._has_failed

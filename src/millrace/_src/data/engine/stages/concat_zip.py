@@ -1,4 +1,4 @@
-"""Stages with several inputs: concat and zip."""
+"""Multi-input stages: concat and zip."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["SchemaConsistencyCheck", "ConcatStage", "MultiInputStage", "ZipStage
 
 
 class MultiInputStage(Stage):
-    """A stage over several others."""
+    """A stage with several upstream stages."""
 
-    def __init__(self, making: StageContext) -> None:
-        self.ups, self.stats = making.upstreams, making.stats
-        # the number of each input's first row, found when one is needed
+    def __init__(self, context: StageContext) -> None:
+        self.upstreams, self.stats = context.upstreams, context.stats
+        # number of each input's first row, computed when needed
         self._starts: list[int] | None = None
-        self._find_starts = partial(first_row_numbers, making.node)
+        self._find_starts = partial(first_row_numbers, context.node)
 
     def numbered(self, chunk: Chunk, number: int) -> npt.NDArray[np.int64]:
-        """The numbers that rows of this input have here; errors name rows and files by them."""
+        """The row numbers of this input's rows in the output; errors refer to rows and files by them."""
         if not number:
             return chunk.origin
         if self._starts is None:
@@ -38,31 +38,31 @@ class MultiInputStage(Stage):
         return chunk.origin + self._starts[number]
 
     def is_ready(self) -> bool:
-        return all(up.is_ready() for up in self.ups)
+        return all(upstream.is_ready() for upstream in self.upstreams)
 
     def interrupt(self) -> None:
         super().interrupt()
-        for up in self.ups:
-            up.interrupt()
+        for upstream in self.upstreams:
+            upstream.interrupt()
 
     def close(self) -> None:
-        for up in self.ups:
-            up.close()
+        for upstream in self.upstreams:
+            upstream.close()
 
 
 class SchemaConsistencyCheck:
-    """Rows of all inputs must agree in columns, types and ranks; the first row of each chunk is compared."""
+    """Checks that rows of all inputs agree in columns, dtypes and ranks, with the first row of each chunk."""
 
-    def __init__(self, name: str, done: str) -> None:
-        self.name, self.done = name, done
+    def __init__(self, name: str, participle: str) -> None:
+        self.name, self.participle = name, participle
         self._names: list[str] | None = None
-        self._kinds: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
+        self._samples: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = {}
 
     def check(self, chunk: Chunk) -> None:
         first = {n: c[0] for n, c in chunk.columns.items() if isinstance(c[0], (np.ndarray, np.generic))}
         if self._names is None:
             self._names = list(chunk.columns)
-            self._kinds = {n: np.asarray(v) for n, v in first.items()}
+            self._samples = {n: np.asarray(v) for n, v in first.items()}
             return
         if list(chunk.columns) != self._names:
             raise PlanError(
@@ -70,41 +70,41 @@ class SchemaConsistencyCheck:
                 f" Got {self._names} and {list(chunk.columns)}."
             )
         for name, value in first.items():
-            before = self._kinds.get(name)
+            before = self._samples.get(name)
             if before is None:
                 continue
             if before.dtype != value.dtype and before.dtype.kind not in "US":
                 raise PlanError(
-                    f"{self.name}: the data types of the two datasets to be {self.done} should be the same, but got: "
-                    f"{before.dtype} and {value.dtype}. The column is {name!r}."
+                    f"{self.name}: the data types of the two datasets to be {self.participle} should be the same, but "
+                    f"got: {before.dtype} and {value.dtype}. The column is {name!r}."
                 )
             if before.ndim != value.ndim:
                 raise PlanError(
-                    f"{self.name}: the data tensor rank of the two datasets to be {self.done} should be the same, "
-                    f"but got: {before.ndim} and {value.ndim}. The column is {name!r}."
+                    f"{self.name}: the data tensor rank of the two datasets to be {self.participle} should be the same,"
+                    f" but got: {before.ndim} and {value.ndim}. The column is {name!r}."
                 )
 
 
 class ConcatStage(MultiInputStage):
-    """One input after the other; ids are mixed with the input's number, so equal sources stay apart."""
+    """Concatenation. Row ids are derived with the input's index, so rows of equal sources have different ids."""
 
-    def __init__(self, making: StageContext) -> None:
-        super().__init__(making)
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
         self.child, self.epoch, self.rows = 0, 0, 0
-        self._alike = SchemaConsistencyCheck("Concat", "concatenated")
-        # rows of each input in an epoch, where that is known
-        self.sizes = [partial(making.rows_of, child) for child in making.node.inputs]
+        self._consistency = SchemaConsistencyCheck("Concat", "concatenated")
+        # rows of each input per epoch, if known
+        self.sizes = [partial(context.rows_of, child) for child in context.node.inputs]
 
     def is_ready(self) -> bool:
-        return self.ups[min(self.child, len(self.ups) - 1)].is_ready()
+        return self.upstreams[min(self.child, len(self.upstreams) - 1)].is_ready()
 
     def pull(self) -> StageOutput:
-        while self.child < len(self.ups):
-            got = self.ups[self.child].pull()
+        while self.child < len(self.upstreams):
+            got = self.upstreams[self.child].pull()
             if got is END_OF_DATA:
                 return END_OF_DATA
             if isinstance(got, Chunk):
-                self._alike.check(got)
+                self._consistency.check(got)
                 ids = derive_row_ids(got.ids, self.child) if self.child else got.ids
                 chunk = Chunk(got.columns, ids, self.numbered(got, self.child), self.epoch, self.rows)
                 self.rows += len(got)
@@ -115,44 +115,44 @@ class ConcatStage(MultiInputStage):
         return END_OF_EPOCH
 
     def skip(self, rows: int) -> int:
-        """Whole inputs unread, then into the next; where an input's size is not known, as far as it goes."""
+        """Skip whole inputs without reading, then part of the next; an input of unknown size ends the skipping."""
         skipped = 0
         if self.rows:
             return 0
-        while skipped < rows and self.child < len(self.ups):
-            size, up = self.sizes[self.child](), self.ups[self.child]
+        while skipped < rows and self.child < len(self.upstreams):
+            size, upstream = self.sizes[self.child](), self.upstreams[self.child]
             if size is None or rows - skipped < size:
-                skipped += up.skip(rows - skipped)
+                skipped += upstream.skip(rows - skipped)
                 break
-            up.skip_epoch()
+            upstream.skip_epoch()
             self.child += 1
             skipped += size
         self.rows += skipped
         return skipped
 
     def skip_epoch(self) -> None:
-        for up in self.ups[self.child :]:
-            up.skip_epoch()
+        for upstream in self.upstreams[self.child :]:
+            upstream.skip_epoch()
         self.child, self.rows, self.epoch = 0, 0, self.epoch + 1
 
     def state(self) -> State:
-        ups = [up.state() for up in self.ups]
-        return {"ups": ups, "child": self.child, "epoch": self.epoch, "rows": self.rows}
+        upstreams = [upstream.state() for upstream in self.upstreams]
+        return {"ups": upstreams, "child": self.child, "epoch": self.epoch, "rows": self.rows}
 
     def restore(self, state: State) -> None:
-        for up, inner in zip(self.ups, state["ups"], strict=True):
-            up.restore(inner)
+        for upstream, inner in zip(self.upstreams, state["ups"], strict=True):
+            upstream.restore(inner)
         self.child, self.epoch, self.rows = state["child"], state["epoch"], state["rows"]
 
 
 class ZipStage(MultiInputStage):
-    """Rows side by side until the shortest input ends; the others leave out their rest."""
+    """Zip of several inputs. It ends with the shortest input; the others skip their remaining rows."""
 
-    def __init__(self, making: StageContext) -> None:
-        super().__init__(making)
-        # rows of an epoch, where that is known
-        self.size = partial(making.rows_of, making.node)
-        self.sides = [RowBuffer(up) for up in self.ups]
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        # rows per epoch, if known
+        self.size = partial(context.rows_of, context.node)
+        self.sides = [RowBuffer(upstream) for upstream in self.upstreams]
         self.epoch, self.position = 0, 0
 
     def pull(self) -> StageOutput:
@@ -168,7 +168,7 @@ class ZipStage(MultiInputStage):
                     side.take_signal()
             self.epoch, self.position = self.epoch + 1, 0
             return END_OF_EPOCH
-        n = min(side.have for side in self.sides)
+        n = min(side.num_rows for side in self.sides)
         parts = [side.take(n) for side in self.sides]
         columns = {name: column for part in parts for name, column in part.columns.items()}
         ids = parts[0].ids
@@ -180,7 +180,7 @@ class ZipStage(MultiInputStage):
         return chunk
 
     def skip(self, rows: int) -> int:
-        """Each side leaves out as many; one that cannot reads them and drops them."""
+        """Skip the same number of rows on each side; a side that cannot skip reads and drops them."""
         size = None if self.position else self.size()
         if size is None:
             return 0
@@ -205,10 +205,10 @@ class ZipStage(MultiInputStage):
 
 
 @register_stage(ops.Concat)
-def _concat(making: StageContext) -> Stage:
-    return ConcatStage(making)
+def _concat(context: StageContext) -> Stage:
+    return ConcatStage(context)
 
 
 @register_stage(ops.Zip)
-def _zip(making: StageContext) -> Stage:
-    return ZipStage(making)
+def _zip(context: StageContext) -> Stage:
+    return ZipStage(context)

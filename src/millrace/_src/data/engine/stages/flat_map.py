@@ -1,4 +1,7 @@
-"""flat_map: each row becomes a dataset of its own, run in place; their rows follow one another."""
+"""Flat-map stage: runs the dataset that a user function returns for each row.
+
+The rows of these datasets follow one another.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,20 @@ from .stage_registry import StageContext, register_stage
 __all__ = ["FlatMapStage", "OpenInnerDatasetStep"]
 
 
-# The one column of what the user's function makes of rows.
+# The only column of the rows that hold the returned datasets.
 DATASET = "_dataset"
 
 
 class OpenInnerDatasetStep:
-    """The dataset that the user's function makes of a row."""
+    """Calls the user function, which returns a dataset for a row."""
 
     def __init__(self, node: FlatMap) -> None:
         self.node, self.name = node, f"flat_map at {node.call_site}"
 
     def __call__(self, row: Chunk, failures: RowErrors) -> Chunk:
         try:
-            made = self.node.function(*row.row(0).values())
-            node: Any = getattr(made, "_node", None)
+            dataset = self.node.function(*row.row(0).values())
+            node: Any = getattr(dataset, "_node", None)
             if not isinstance(node, Node):
                 raise ArgumentTypeError("flat_map must return a Dataset object.")
         except Exception as error:
@@ -50,11 +53,11 @@ class OpenInnerDatasetStep:
 
 
 class FlatMapStage(UnaryStage):
-    """Upstream's rows are datasets: it runs each, in place."""
+    """Runs the dataset in each upstream row, in the calling thread."""
 
-    def __init__(self, up: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
-        super().__init__(up, stats)
-        self.rows, self._build = RowBuffer(up), build
+    def __init__(self, upstream: Stage, stats: StageStats, build: Callable[[Node], Stage]) -> None:
+        super().__init__(upstream, stats)
+        self.rows, self._build = RowBuffer(upstream), build
         self.epoch, self.position = 0, 0
         self._inner: Stage | None = None
         self._before: State = None
@@ -101,10 +104,10 @@ class FlatMapStage(UnaryStage):
         self.epoch, self.position = self.epoch + 1, 0
 
     def state(self) -> State:
-        place = {"epoch": self.epoch, "position": self.position}
+        position = {"epoch": self.epoch, "position": self.position}
         if self._inner is None:
-            return {"rows": self.rows.state(), "inner": None, **place}
-        return {"rows": self._before, "inner": self._inner.state(), **place}
+            return {"rows": self.rows.state(), "inner": None, **position}
+        return {"rows": self._before, "inner": self._inner.state(), **position}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -128,15 +131,18 @@ class FlatMapStage(UnaryStage):
 
 
 @register_stage(FlatMap)
-def _flat_map(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _flat_map(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     datasets = SequentialStepStage(
-        making.up, stats, OpenInnerDatasetStep(node), making.row_error_handler(making.up.state())
+        context.upstream,
+        stats,
+        OpenInnerDatasetStep(node),
+        context.row_error_handler(context.upstream.state()),
     )
 
     def build(inner: Node) -> Stage:
         if node.cache_call_site is not None:
             check_cacheable_inner(node, inner)
-        return making.lower_nested(inner, node.op)
+        return context.lower_nested(inner, node.op_id)
 
     return FlatMapStage(datasets, stats, build)

@@ -1,4 +1,7 @@
-"""The head of a segment that reads: blocks of row numbers, straight from the order. Costs no thread."""
+"""Index stages: emit blocks of source row indices in sampler order, at the head of a reading segment.
+
+They need no thread.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +24,21 @@ __all__ = ["BatchIndexStage", "IndexStage", "EpochOrders", "epoch_order"]
 class EpochOrders:
     """The order of each epoch of one run, as a function of position.
 
-    A sampler of the user's own is copied once and asked once per epoch, in turn: to go back it is asked all over.
+    A custom sampler of the user is copied once and sampled once per epoch, in sequence; going back restarts it.
     """
 
     def __init__(self, read: Read, seed: int) -> None:
         self.read, self.seed = read, seed
         self._sampler: Any = None
-        self._asked = 0  # epochs for which the sampler gave its order
-        self._open = False  # ... the last of which is not over
+        self._epochs_sampled = 0  # number of epochs sampled so far
+        self._epoch_open = False  # whether the last of them has not ended
 
     def at(self, epoch: int) -> IndexOrder:
         read, seed = self.read, self.seed
         size = read.source.size() or 0
         order: IndexOrder = RangeOrder(size)
         if read.sampler is not None:
-            order = self._sampled(size, epoch)
+            order = self._sampler_order(size, epoch)
         for step in read.order_steps:
             if isinstance(step, PermuteStep):
                 key = hash_integers(seed, epoch, step.op) if step.key is None else step.key
@@ -46,39 +49,39 @@ class EpochOrders:
                 order = ComposedOrder(RangeOrder(rows - rows % step.multiple, start=step.skip), order)
         return order
 
-    def _sampled(self, size: int, epoch: int) -> IndexOrder:
+    def _sampler_order(self, size: int, epoch: int) -> IndexOrder:
         read = self.read
-        if self._sampler is None or self._asked > epoch:
-            self._sampler = read.sampler.for_run(getattr(read.source, "source", None))
-            self._asked, self._open = 0, False
-        if self._sampler is read.sampler:  # it remembers nothing: any epoch can be asked for
-            self._asked = epoch
+        if self._sampler is None or self._epochs_sampled > epoch:
+            self._sampler = read.sampler.copy_for_run(getattr(read.source, "source", None))
+            self._epochs_sampled, self._epoch_open = 0, False
+        if self._sampler is read.sampler:  # stateless: epochs can be sampled in any order
+            self._epochs_sampled = epoch
         while True:
-            self.over()
+            self.end_epoch()
             order: IndexOrder = self._sampler.order(
-                size, hash_integers(self.seed, self._asked, read.op_id), labels=read.labels
+                size, hash_integers(self.seed, self._epochs_sampled, read.op_id), labels=read.labels
             )
-            self._asked, self._open = self._asked + 1, True
-            if self._asked > epoch:
+            self._epochs_sampled, self._epoch_open = self._epochs_sampled + 1, True
+            if self._epochs_sampled > epoch:
                 return order
 
-    def over(self) -> None:
-        """The epoch that was asked for last has ended."""
-        if self._open:
-            self._open = False
+    def end_epoch(self) -> None:
+        """Notify the sampler that its last epoch has ended."""
+        if self._epoch_open:
+            self._epoch_open = False
             self._sampler.reset_all()
 
 
 def epoch_order(read: Read, seed: int, epoch: int) -> IndexOrder:
-    """The whole order of one epoch, for who needs no other."""
+    """The order of one epoch."""
     return EpochOrders(read, seed).at(epoch)
 
 
 class IndexStage(Stage):
-    """Position-addressable: its state is the epoch and the position in it.
+    """Emits blocks of row indices in the order of each epoch. The state is the epoch and the position in it.
 
-    Where the segment above makes batches itself (``batch`` rows each), the state is written as the barrier that
-    would otherwise cut them writes it: a run may be resumed under settings that fuse the plan differently.
+    Where the downstream segment builds batches itself (``batch`` rows each), the state has the form that the barrier
+    stage would otherwise write: a run may be resumed under settings that fuse the plan differently.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class IndexStage(Stage):
         batch: int | None = None,
     ) -> None:
         self.read, self.seed, self.epochs, self.stats = read, seed, epochs, stats
-        # rows per block; the segment above adapts it
+        # rows per block; adapted by the downstream segment
         self.rows, self.batch = rows, batch
         self.epoch, self.position = 0, 0
         self._orders = EpochOrders(read, seed)
@@ -122,11 +125,11 @@ class IndexStage(Stage):
         return skipped
 
     def state(self) -> State:
-        place = [self.epoch, self.position]
+        position = [self.epoch, self.position]
         if self.batch is None:
-            return place
+            return position
         batches = -(-self.position // self.batch)
-        return {"rows": {"up": place, "skip": 0}, "batch": batches, "epoch": self.epoch}
+        return {"rows": {"up": position, "skip": 0}, "batch": batches, "epoch": self.epoch}
 
     def restore(self, state: State) -> None:
         self._order = None
@@ -135,32 +138,32 @@ class IndexStage(Stage):
             return
         rows = state["rows"]
         self.epoch, self.position = rows["up"][0], rows["up"][1] + rows["skip"]
-        if rows.get("ended"):  # all rows of the epoch are out, its end is not
+        if rows.get("ended"):  # all rows of the epoch were delivered, but not its end
             self.epoch -= 1
             self.position = self._orders.at(self.epoch).size
 
     def skip_epoch(self) -> None:
         self.epoch, self.position, self._order = self.epoch + 1, 0, None
-        self._orders.over()
+        self._orders.end_epoch()
 
 
 class BatchIndexStage(Stage):
-    """The user's batch_sampler: one list of row numbers per chunk. It is walked once per epoch."""
+    """The user's batch_sampler: one list of row numbers per chunk, iterated once per epoch."""
 
     def __init__(self, read: Read, epochs: int | None, stats: StageStats) -> None:
         self.read, self.epochs, self.stats = read, epochs, stats
         self.epoch, self.position = 0, 0
         self._batches: list[Any] | None = None
-        # the user's object: a copy for this run, and the epochs that it was asked for
+        # a copy of the user's object for this run, and the number of epochs sampled from it
         self._lists: Any = None
-        self._asked = 0
+        self._epochs_sampled = 0
 
     def pull(self) -> StageOutput:
         self.raise_if_interrupted()
         if self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         if self._batches is None:
-            self._batches = self._of_epoch()
+            self._batches = self._sample_batches()
         if self.position >= len(self._batches):
             self.skip_epoch()
             return END_OF_EPOCH
@@ -168,13 +171,13 @@ class BatchIndexStage(Stage):
         self.position += 1
         return Chunk({}, rows.astype(np.uint64), rows, self.epoch, self.position - 1)
 
-    def _of_epoch(self) -> list[Any]:
-        if self._lists is None or self._asked > self.epoch:
-            self._lists, self._asked = self.read.batch_sampler.for_run(), 0
+    def _sample_batches(self) -> list[Any]:
+        if self._lists is None or self._epochs_sampled > self.epoch:
+            self._lists, self._epochs_sampled = self.read.batch_sampler.for_run(), 0
         while True:
-            batches = list(iter(self._lists))  # not its length, which may have to be counted
-            self._asked += 1
-            if self._asked > self.epoch:
+            batches = list(iter(self._lists))  # list(x) would call its __len__, which may be slow
+            self._epochs_sampled += 1
+            if self._epochs_sampled > self.epoch:
                 return batches
             self._lists.reset_all()
 
@@ -183,7 +186,8 @@ class BatchIndexStage(Stage):
         size = self.read.source.size() or 0
         if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
             raise PlanError(
-                f"batch_sampler must give a list of row numbers for each batch, but batch {self.position} is {batch!r}"
+                f"batch_sampler must return a list of row numbers for each batch, but batch {self.position} is "
+                f"{batch!r}"
             )
         bad = rows[(rows < 0) | (rows >= size)]
         if len(bad):
@@ -199,7 +203,7 @@ class BatchIndexStage(Stage):
 
     def skip(self, rows: int) -> int:
         if self._batches is None:
-            self._batches = self._of_epoch()
+            self._batches = self._sample_batches()
         skipped = min(rows, len(self._batches) - self.position)
         self.position += skipped
         return skipped

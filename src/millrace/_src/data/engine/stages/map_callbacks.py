@@ -1,4 +1,4 @@
-"""A map with callbacks: rows one at a time, in order, with the user's hooks before and after."""
+"""Map stage with dataset callbacks: rows in order, with user hooks before and after each step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CallbackStage"]
 
 
 class _RunContext:
-    """What a callback is told."""
+    """The context object passed to callbacks."""
 
     def __init__(self, epoch: int, step: int, step_in_epoch: int) -> None:
         self.cur_epoch_num = epoch
@@ -28,24 +28,24 @@ class _RunContext:
 
 
 class CallbackStage(SequentialStepStage):
-    """``passes``: how often a repeat above reads this map in one epoch of the iterator."""
+    """Runs a map with callbacks. ``passes``: how often a downstream repeat reads this map per epoch of the iterator."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         step: MapStep,
-        mender: RowErrorHandler,
+        row_error_handler: RowErrorHandler,
         callbacks: tuple[Any, ...],
         passes: int,
     ) -> None:
-        super().__init__(up, stats, step, mender)
+        super().__init__(upstream, stats, step, row_error_handler)
         self.name, self.callbacks, self.passes = step.name, callbacks, passes
         self.turn, self.epoch, self.done, self.in_epoch = 0, 0, 0, 0
-        self._begun = False
-        self._epoch_begun = False
-        # rows that were worked on before the restore: done again, but not told again
-        self._again = 0
+        self._has_begun = False
+        self._epoch_has_begun = False
+        # rows processed before the restore: processed again, but without callbacks
+        self._rows_to_repeat = 0
 
     def _call(self, event: str) -> None:
         context = _RunContext(self.epoch if event == "ds_begin" else self.epoch + 1, self.done, self.in_epoch)
@@ -60,29 +60,29 @@ class CallbackStage(SequentialStepStage):
                 raise data_error(error, what, op=self.name, row=self.in_epoch - 1, columns=[]) from error
 
     def pull(self) -> StageOutput:
-        if not self._begun:
-            self._begun = True
+        if not self._has_begun:
+            self._has_begun = True
             self._call("ds_begin")
         return super().pull()
 
     def _begin_epoch(self) -> None:
-        if not self._epoch_begun:
-            self._epoch_begun = True
+        if not self._epoch_has_begun:
+            self._epoch_has_begun = True
             self._call("ds_epoch_begin")
 
     def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
-        if self._again:
-            self._again -= 1
+        if self._rows_to_repeat:
+            self._rows_to_repeat -= 1
             return super()._run(chunk, failures)
         self._begin_epoch()
         self.done += 1
         self.in_epoch += 1
         self._call("ds_step_begin")
-        made = super()._run(chunk, failures)
+        output = super()._run(chunk, failures)
         if failures.error is None:
             self._call("ds_step_end")
             self.stats.rows += 1
-        return made
+        return output
 
     def _ended(self, signal: Signal) -> Signal:
         if signal is END_OF_EPOCH:
@@ -95,7 +95,7 @@ class CallbackStage(SequentialStepStage):
     def _next_turn(self) -> None:
         self.turn += 1
         if self.turn == self.passes:
-            self.turn, self.epoch, self.in_epoch, self._epoch_begun = 0, self.epoch + 1, 0, False
+            self.turn, self.epoch, self.in_epoch, self._epoch_has_begun = 0, self.epoch + 1, 0, False
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -110,25 +110,25 @@ class CallbackStage(SequentialStepStage):
 
     def state(self) -> State:
         count = {"turn": self.turn, "epoch": self.epoch, "done": self.done, "in_epoch": self.in_epoch}
-        return {"rows": super().state(), "again": self._mender.rows_since_good, **count}
+        return {"rows": super().state(), "again": self._row_error_handler.rows_since_good, **count}
 
     def restore(self, state: State) -> None:
         super().restore(state["rows"])
         self.turn, self.epoch = state["turn"], state["epoch"]
-        self.done, self.in_epoch, self._again = state["done"], state["in_epoch"], state["again"]
-        self._begun = self._epoch_begun = self.in_epoch > 0
+        self.done, self.in_epoch, self._rows_to_repeat = state["done"], state["in_epoch"], state["again"]
+        self._has_begun = self._epoch_has_begun = self.in_epoch > 0
 
 
 @register_stage(ops.Map)
-def _callbacks(making: StageContext) -> Stage:
-    """Only a map with callbacks: others are inside segments by now."""
-    node = making.node
-    step = map_step(node, making.seed, making.settings, False)
+def _callbacks(context: StageContext) -> Stage:
+    """Only for maps with callbacks: other maps are inside segments."""
+    node = context.node
+    step = map_step(node, context.seed, context.settings, False)
     return CallbackStage(
-        making.up,
-        making.stats,
+        context.upstream,
+        context.stats,
         step,
-        making.row_error_handler(making.up.state()),
+        context.row_error_handler(context.upstream.state()),
         node.callbacks,
-        node.passes,
+        node.repeat_count,
     )

@@ -1,4 +1,4 @@
-"""mix: each row from one of several inputs, drawn by their weights."""
+"""Mix stage: weighted random interleaving of several inputs."""
 
 from __future__ import annotations
 
@@ -17,93 +17,97 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["MixStage"]
 
-# Rows that are drawn for at a time; how many leave together depends on what the inputs have ready.
+# Number of positions for which inputs are sampled at a time; how many rows leave together depends on the available
+# rows.
 BLOCK = 256
 
 
 class MixStage(MultiInputStage):
-    """Which input a row comes from is a function of (seed, epoch, position), so only counts are kept.
+    """Weighted random interleaving. The input of a row is a function of (seed, epoch, position), so the state holds
+    only counts.
 
-    An input that has run out is noticed when a row is drawn from it, never earlier: where chunks end changes nothing.
+    An exhausted input is detected when a row is sampled from it, never earlier: chunk boundaries change nothing.
     """
 
-    def __init__(self, making: StageContext) -> None:
-        super().__init__(making)
-        ups, stats, node = making.upstreams, making.stats, making.node
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        upstreams, stats, node = context.upstreams, context.stats, context.node
         self.node: Mix = node
-        self.seed, self.epochs = making.seed, making.epochs
-        self.sides = [RowBuffer(up) for up in ups]
+        self.seed, self.epochs = context.seed, context.epochs
+        self.sides = [RowBuffer(upstream) for upstream in upstreams]
         self.weights = np.array(node.weights, np.float64)
         self.epoch, self.position = 0, 0
-        # how often each input ran out in this epoch, and whether it gave a row since
-        self.turns, self.gave = [0] * len(ups), [False] * len(ups)
-        self._alike = SchemaConsistencyCheck("Mix", "mixed")
-        stats.sampled = [0] * len(ups)
+        # how often each input was exhausted in this epoch, and whether it has given a row since
+        self.turns, self.gave = [0] * len(upstreams), [False] * len(upstreams)
+        self._consistency = SchemaConsistencyCheck("Mix", "mixed")
+        stats.sampled = [0] * len(upstreams)
 
     def pull(self) -> StageOutput:
         if self.node.exhausted == "restart" and self.epochs is not None and self.epoch >= self.epochs:
             return END_OF_DATA
         while True:
-            drawn = self._draw()
-            signals = {int(k): self.sides[k].fill(1) for k in np.unique(drawn)}
+            choices = self._sample_inputs()
+            signals = {int(k): self.sides[k].fill(1) for k in np.unique(choices)}
             if END_OF_DATA in signals.values():
                 return END_OF_DATA
-            ready = self._ready(drawn)
+            ready = self._count_ready(choices)
             if ready:
-                return self._take(drawn[:ready])
-            if self._ran_out(int(drawn[0])):
+                return self._take_rows(choices[:ready])
+            if self._end_input(int(choices[0])):
                 self.skip_epoch()
                 return END_OF_EPOCH
 
-    def _draw(self) -> npt.NDArray[np.int64]:
-        """The inputs of the next rows."""
-        places = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
-        draws = RandomStream.for_rows(places, seed=self.seed, epoch=self.epoch, op=self.node.op_id)
+    def _sample_inputs(self) -> npt.NDArray[np.int64]:
+        """Sample the inputs of the next rows."""
+        positions = np.arange(self.position, self.position + BLOCK, dtype=np.uint64)
+        random_stream = RandomStream.for_rows(positions, seed=self.seed, epoch=self.epoch, op=self.node.op_id)
         weights = self.weights
         if self.node.exhausted == "drop":
             weights = np.where(np.array(self.turns) == 0, weights, 0.0)
         ends = np.cumsum(weights)
-        # an input without weight is an empty interval; the last one with some takes what rounding leaves over
+        # an input with weight 0 is an empty interval; the last input with a positive weight covers rounding errors
         last = int(np.flatnonzero(weights)[-1])
-        drawn: npt.NDArray[np.int64] = np.searchsorted(ends, draws.uniform(0) * ends[-1], side="right")
-        return np.minimum(drawn, last)
+        choices: npt.NDArray[np.int64] = np.searchsorted(
+            ends, random_stream.uniform(0) * ends[-1], side="right"
+        )
+        return np.minimum(choices, last)
 
-    def _ready(self, drawn: npt.NDArray[np.int64]) -> int:
-        """How many of the drawn rows are there, up to the first that is not."""
-        ready = len(drawn)
-        for k in np.unique(drawn):
-            places = np.flatnonzero(drawn == k)
-            have = self.sides[k].have
-            if have < len(places):
-                ready = min(ready, int(places[have]))
+    def _count_ready(self, choices: npt.NDArray[np.int64]) -> int:
+        """Number of sampled rows that are available, up to the first that is not."""
+        ready = len(choices)
+        for k in np.unique(choices):
+            positions = np.flatnonzero(choices == k)
+            have = self.sides[k].num_rows
+            if have < len(positions):
+                ready = min(ready, int(positions[have]))
         return ready
 
-    def _take(self, drawn: npt.NDArray[np.int64]) -> Chunk:
+    def _take_rows(self, choices: npt.NDArray[np.int64]) -> Chunk:
         parts: list[Chunk] = []
-        for k in np.unique(drawn).tolist():
-            part = self.sides[k].take(int((drawn == k).sum()))
-            self._alike.check(part)
+        for k in np.unique(choices).tolist():
+            part = self.sides[k].take(int((choices == k).sum()))
+            self._consistency.check(part)
             ids = derive_row_ids(part.ids, k, self.turns[k]) if k or self.turns[k] else part.ids
             parts.append(Chunk(part.columns, ids, self.numbered(part, k)))
             self.gave[k] = True
             self.stats.sampled[k] += len(part)
         whole = Chunk.concat(parts)
-        if len(parts) > 1:  # from input after input to the order drawn
-            places = np.empty(len(drawn), np.int64)
-            places[np.argsort(drawn, kind="stable")] = np.arange(len(drawn))
-            whole = whole.take(places)
+        if len(parts) > 1:  # reorder from input order to sampled order
+            order = np.empty(len(choices), np.int64)
+            order[np.argsort(choices, kind="stable")] = np.arange(len(choices))
+            whole = whole.take(order)
         chunk = Chunk(whole.columns, whole.ids, whole.origin, self.epoch, self.position)
         self.position += len(chunk)
         self.stats.rows += len(chunk)
         self.stats.chunks += 1
         return chunk
 
-    def _ran_out(self, k: int) -> bool:
-        """Input k has no row left for the draw: whether the epoch ends with that."""
+    def _end_input(self, k: int) -> bool:
+        """Handle the end of input k. Returns whether the epoch ends with it."""
         if not self.gave[k] and self.node.exhausted != "drop":
             raise DataError(
-                f"dataset {k} of mix gives no rows, and so cannot have its share of {self.node.share(k):.3g}; "
-                "leave it out, or mix(..., exhausted='drop')",
+                f"dataset {k} of mix has no rows and cannot provide its share of {self.node.share(k):.3g}; "
+                "remove it, or use mix(..., exhausted='drop')",
                 op=self.stats.name,
             )
         self.turns[k], self.gave[k] = self.turns[k] + 1, False
@@ -119,12 +123,12 @@ class MixStage(MultiInputStage):
         for side in self.sides:
             side.skip_rest()
         self.epoch, self.position = self.epoch + 1, 0
-        self.turns, self.gave = [0] * len(self.ups), [False] * len(self.ups)
+        self.turns, self.gave = [0] * len(self.upstreams), [False] * len(self.upstreams)
 
     def state(self) -> State:
         sides = [side.state() for side in self.sides]
-        place = {"epoch": self.epoch, "position": self.position}
-        return {"sides": sides, **place, "turns": list(self.turns), "gave": list(self.gave)}
+        position = {"epoch": self.epoch, "position": self.position}
+        return {"sides": sides, **position, "turns": list(self.turns), "gave": list(self.gave)}
 
     def restore(self, state: State) -> None:
         for side, inner in zip(self.sides, state["sides"], strict=True):
@@ -134,5 +138,5 @@ class MixStage(MultiInputStage):
 
 
 @register_stage(Mix)
-def _mix(making: StageContext) -> Stage:
-    return MixStage(making)
+def _mix(context: StageContext) -> Stage:
+    return MixStage(context)

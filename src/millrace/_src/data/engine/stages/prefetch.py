@@ -1,4 +1,4 @@
-"""A thread that runs a barrier ahead of its consumer, through a bounded queue."""
+"""Prefetch stage: runs its upstream in a background thread with a bounded queue."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ __all__ = ["PrefetchStage"]
 
 
 class PrefetchStage(Stage):
-    """Everything below this stage runs in the pump's thread; ``restore`` comes before the thread starts."""
+    """Runs everything upstream in a thread; ``restore`` must come before the thread starts."""
 
     def __init__(
-        self, up: Stage, depth: int, budget: MemoryBudget, wait: Callable[..., None], name: str
+        self, upstream: Stage, depth: int, budget: MemoryBudget, wait: Callable[..., None], name: str
     ) -> None:
-        self.up, self.depth, self.budget, self.name = up, depth, budget, name
-        self.stats = up.stats
+        self.upstream, self.depth, self.budget, self.name = upstream, depth, budget, name
+        self.stats = upstream.stats
         self._wait = wait
         self._queue: deque[tuple[StageOutput | BaseException, State, int]] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._stop = False
-        # the thread has ended; nobody waits for it, and it closes what is below by itself
-        self._over = False
-        self._alone = False
-        # epochs are counted on both sides, so that a wish to skip one can never hit the next by a hair
-        self._pushed = 0
-        self._taken = 0
-        self._unwanted = -1
-        self._state = up.state()
+        # whether the thread has ended; whether it has to close the upstream stages itself
+        self._thread_ended = False
+        self._detached = False
+        # epochs are counted on both sides, so that a request to skip one epoch never affects the next
+        self._epochs_pushed = 0
+        self._epochs_taken = 0
+        self._epoch_to_skip = -1
+        self._state = upstream.state()
 
-    # the pump's thread ---------------------------------------------------------------------------
+    # prefetch thread -----------------------------------------------------------------------------
 
     def _run(self) -> None:
         try:
             self._work()
         finally:
             with self._changed:
-                self._over = True
-                alone = self._alone
-            if alone:
+                self._thread_ended = True
+                detached = self._detached
+            if detached:
                 self._release()
 
     def _work(self) -> None:
         cpu = time.thread_time()
         while True:
             with self._changed:
-                # the queue has room, the budget has none
-                self.stats.refused += len(self._queue) < self.depth and not self._has_room()
-                while not (self._stop or self._unwanted == self._pushed or self._has_room()):
+                # the queue has space, but the memory budget does not
+                self.stats.refused += len(self._queue) < self.depth and not self._can_add()
+                while not (self._stop or self._epoch_to_skip == self._epochs_pushed or self._can_add()):
                     began = time.perf_counter()
                     self._changed.wait()
                     self.stats.wait_out += time.perf_counter() - began
                 if self._stop:
                     return
-                skip = self._unwanted == self._pushed
+                skip = self._epoch_to_skip == self._epochs_pushed
             got: StageOutput | BaseException
             try:
                 if skip:
-                    self.up.skip_epoch()
+                    self.upstream.skip_epoch()
                     got = Signal.END
                 else:
-                    got = self.up.pull()
+                    got = self.upstream.pull()
             except BaseException as error:
                 got = error
             self._put(got)
@@ -78,7 +78,7 @@ class PrefetchStage(Stage):
             if got is END_OF_DATA or isinstance(got, BaseException):
                 return
 
-    def _has_room(self) -> bool:
+    def _can_add(self) -> bool:
         if len(self._queue) >= self.depth:
             return False
         return not self._queue or self.budget.used < self.budget.limit
@@ -86,13 +86,13 @@ class PrefetchStage(Stage):
     def _put(self, got: StageOutput | BaseException) -> None:
         size = got.nbytes if isinstance(got, Chunk) else 0
         self.budget.try_reserve(size, must=True)
-        state = None if isinstance(got, BaseException) else self.up.state()
+        state = None if isinstance(got, BaseException) else self.upstream.state()
         with self._changed:
             self._queue.append((got, state, size))
-            self._pushed += got is Signal.END
+            self._epochs_pushed += got is Signal.END
             self._changed.notify_all()
 
-    # the consumer's side -------------------------------------------------------------------------
+    # consumer ------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         if self._thread is None:
@@ -116,7 +116,7 @@ class PrefetchStage(Stage):
             got, state, size = self._queue[0]
             if got is not END_OF_DATA and not isinstance(got, BaseException):
                 self._queue.popleft()
-            self._taken += got is Signal.END
+            self._epochs_taken += got is Signal.END
             self._changed.notify_all()
         self.budget.release(size)
         if isinstance(got, BaseException):
@@ -129,18 +129,18 @@ class PrefetchStage(Stage):
         return bool(self._queue)
 
     def set_depth(self, depth: int) -> None:
-        """Hold so many chunks ready from here on, asked for by any thread."""
+        """Change the queue depth; safe from any thread."""
         with self._changed:
             self.depth = depth
             self._changed.notify_all()
 
     def skip_epoch(self) -> None:
         if self._thread is None:
-            self.up.skip_epoch()
-            self._state = self.up.state()
+            self.upstream.skip_epoch()
+            self._state = self.upstream.state()
             return
         with self._changed:
-            self._unwanted = self._taken
+            self._epoch_to_skip = self._epochs_taken
             self._changed.notify_all()
             while True:
                 while self._queue:
@@ -151,7 +151,7 @@ class PrefetchStage(Stage):
                     self.budget.release(size)
                     if isinstance(got, Signal):
                         self._state = state
-                        self._taken += 1
+                        self._epochs_taken += 1
                         self._changed.notify_all()
                         return
                 self.raise_if_interrupted()
@@ -160,15 +160,15 @@ class PrefetchStage(Stage):
     def skip(self, rows: int) -> int:
         if self._thread is not None:
             return 0
-        skipped = self.up.skip(rows)
-        self._state = self.up.state()
+        skipped = self.upstream.skip(rows)
+        self._state = self.upstream.state()
         return skipped
 
     def state(self) -> State:
         return self._state
 
     def restore(self, state: State) -> None:
-        self.up.restore(state)
+        self.upstream.restore(state)
         self._state = state
 
     def interrupt(self) -> None:
@@ -176,15 +176,15 @@ class PrefetchStage(Stage):
         with self._changed:
             self._stop = True
             self._changed.notify_all()
-        self.up.interrupt()
+        self.upstream.interrupt()
 
     def close(self) -> None:
         self.interrupt()
         if self._thread is not None and not join_thread(self._thread):
             with self._changed:
-                self._alone = not self._over
-            if self._alone:
-                return  # it is inside a user's code, which nobody can end
+                self._detached = not self._thread_ended
+            if self._detached:
+                return  # it is inside user code, which cannot be interrupted
         self._thread = None
         self._release()
 
@@ -192,4 +192,4 @@ class PrefetchStage(Stage):
         for _, _, size in self._queue:
             self.budget.release(size)
         self._queue.clear()
-        self.up.close()
+        self.upstream.close()

@@ -1,4 +1,4 @@
-"""Regrouping rows: a pile of pending chunks that can be cut anywhere, and the barrier that cuts batches."""
+"""Row buffer and rebatch stage: regroups a stream of chunks into exact batches of rows."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = ["RebatchStage", "RowBuffer", "advance_state"]
 class RowBuffer:
     """Rows pulled from a stage and not yet used, with the state that leads back to the first of them.
 
-    The state is upstream's state before the chunk that holds the first pending row, and how many rows of what
-    follows are used up. It does not depend on where chunks happen to be cut.
+    The state is upstream's state before the chunk that holds the first pending row, and the number of rows after it
+    that are already used. It does not depend on chunk boundaries.
     """
 
-    def __init__(self, up: Stage) -> None:
-        self.up = up
-        self.have = 0
+    def __init__(self, upstream: Stage) -> None:
+        self.upstream = upstream
+        self.num_rows = 0
         self._chunks: deque[tuple[Chunk, State]] = deque()
-        self._used = 0  # rows of the first pending chunk that are gone
+        self._used = 0  # rows of the first pending chunk that were taken
         self._skip = 0  # rows still to drop after a restore
         self._signal: Signal | None = None
 
     def fill(self, n: int) -> Signal | None:
-        """Pull until n rows are there; the signal that ended it when none is left."""
-        while self.have < n and self._signal is None:
-            before = self.up.state()
-            got = self.up.pull()
+        """Pull until n rows are available. Returns the signal that ended the pulling if no row is left."""
+        while self.num_rows < n and self._signal is None:
+            before = self.upstream.state()
+            got = self.upstream.pull()
             if isinstance(got, Signal):
                 self._signal, self._skip = got, 0
             elif self._skip >= len(got):
@@ -52,9 +52,9 @@ class RowBuffer:
                 if not self._chunks:
                     self._used = self._skip
                 self._chunks.append((got, before))
-                self.have += len(got) - self._skip
+                self.num_rows += len(got) - self._skip
                 self._skip = 0
-        return self._signal if self.have == 0 else None
+        return self._signal if self.num_rows == 0 else None
 
     def peek(self) -> Chunk:
         """The pending rows of the first chunk."""
@@ -75,7 +75,7 @@ class RowBuffer:
             stop = min(len(chunk), start + n)
             parts.append(chunk if (start, stop) == (0, len(chunk)) else chunk.slice(start, stop))
             n -= stop - start
-            self.have -= stop - start
+            self.num_rows -= stop - start
             self._used = stop
             if stop == len(chunk):
                 self._chunks.popleft()
@@ -83,59 +83,61 @@ class RowBuffer:
         return Chunk.concat(parts)
 
     def skip(self, n: int) -> int:
-        """Leave out rows unread; before the first fill."""
-        return 0 if self._chunks or self._skip else self.up.skip(n)
+        """Skip rows without reading; only before the first fill."""
+        return 0 if self._chunks or self._skip else self.upstream.skip(n)
 
     def drop(self, n: int) -> None:
-        """Leave out the next n rows, or all that the epoch still has: unmade where upstream can, else dropped."""
+        """Skip the next n rows, or the rest of the epoch: without producing them if upstream can, otherwise by dropping
+        them.
+        """
         self._skip += n - self.skip(n)
 
     def take_signal(self) -> None:
-        """Accept the pending END: upstream now stands at its next epoch."""
+        """Consume the pending END_OF_EPOCH: upstream is now at its next epoch."""
         if self._signal is END_OF_EPOCH:
             self._signal = None
 
     def skip_rest(self) -> None:
         self._chunks.clear()
-        self.have, self._used, self._skip = 0, 0, 0
+        self.num_rows, self._used, self._skip = 0, 0, 0
         if self._signal is None:
-            self.up.skip_epoch()
+            self.upstream.skip_epoch()
         self.take_signal()
 
     def state(self) -> State:
         if self._chunks:
             return {"up": self._chunks[0][1], "skip": self._used}
-        state: dict[str, Any] = {"up": self.up.state(), "skip": self._skip}
+        state: dict[str, Any] = {"up": self.upstream.state(), "skip": self._skip}
         if self._signal is END_OF_EPOCH:
-            state["ended"] = True  # upstream already stands at its next epoch
+            state["ended"] = True  # upstream is already at its next epoch
         return state
 
     def restore(self, state: State) -> None:
-        self.up.restore(state["up"])
+        self.upstream.restore(state["up"])
         self._chunks.clear()
-        self.have, self._used, self._skip = 0, 0, state["skip"]
+        self.num_rows, self._used, self._skip = 0, 0, state["skip"]
         self._signal = END_OF_EPOCH if state.get("ended") else None
 
 
 def advance_state(state: State, rows: int) -> State:
-    """The state of a ``Rows`` so many rows further on, in the chunk that it leads to."""
+    """The state of a ``RowBuffer`` advanced by this many rows, in the chunk that it leads to."""
     return {"up": state["up"], "skip": state["skip"] + rows}
 
 
 class RebatchStage(UnaryStage):
-    """Each chunk that leaves is exactly one batch of rows; stacking is the next segment's work."""
+    """Emits chunks of exactly one batch of rows; the next segment collates them."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         size: int | Callable[..., Any],
         drop_remainder: bool,
         passes: int,
         name: str,
     ) -> None:
-        super().__init__(up, stats)
-        self.rows = RowBuffer(up)
+        super().__init__(upstream, stats)
+        self.rows = RowBuffer(upstream)
         self.size, self.drop, self.passes, self.name = size, drop_remainder, passes, name
         self.batch, self.epoch = 0, 0
 
@@ -148,23 +150,23 @@ class RebatchStage(UnaryStage):
                 self.rows.take_signal()
                 self.batch, self.epoch = 0, self.epoch + 1
                 return END_OF_EPOCH
-            wanted, full = self._wanted()
+            wanted, full = self._next_batch_size()
             if self.drop and not full:
                 self.rows.take(wanted)
                 continue
-            chunk = self._taken(wanted)
+            chunk = self._take_batch(wanted)
             self.batch += 1
             self.stats.rows += len(chunk)
             self.stats.chunks += 1
             return chunk
 
-    def _wanted(self) -> tuple[int, bool]:
-        """How many rows the next batch takes, now pending, and whether it is full."""
+    def _next_batch_size(self) -> tuple[int, bool]:
+        """Number of rows of the next batch, which are pending now, and whether it is full."""
         wanted = self._size()
         self.rows.fill(wanted)
-        return min(wanted, self.rows.have), self.rows.have >= wanted
+        return min(wanted, self.rows.num_rows), self.rows.num_rows >= wanted
 
-    def _taken(self, rows: int) -> Chunk:
+    def _take_batch(self, rows: int) -> Chunk:
         chunk = self.rows.take(rows)
         return Chunk(chunk.columns, chunk.ids, chunk.origin, chunk.epoch, self.batch)
 
@@ -186,12 +188,12 @@ class RebatchStage(UnaryStage):
         return wanted
 
     def skip(self, rows: int) -> int:
-        """Each chunk that leaves is one row for those that come after: a batch."""
+        """Skip batches; downstream counts each batch as one row."""
         if not isinstance(self.size, int):
             return 0
         skipped = self.rows.skip(rows * self.size)
         batches = -(-skipped // self.size)
-        self.rows.drop(batches * self.size - skipped)  # the rest of a batch that was begun
+        self.rows.drop(batches * self.size - skipped)  # the rest of a partial batch
         self.batch += batches
         return batches
 
@@ -208,8 +210,8 @@ class RebatchStage(UnaryStage):
 
 
 @register_stage(physical.Rebatch)
-def _regroup(making: StageContext) -> Stage:
-    node = making.node
+def _regroup(context: StageContext) -> Stage:
+    node = context.node
     return RebatchStage(
-        making.up, making.stats, node.batch_size, node.drop_remainder, node.passes, describe(node)
+        context.upstream, context.stats, node.batch_size, node.drop_remainder, node.passes, describe(node)
     )

@@ -1,8 +1,8 @@
-"""What a stage does with what the runner found out about failed rows, chunk after chunk in their order.
+"""In-order handling of failed rows per stage: error log entries, replacement rows and the failure limit.
 
-The ledger gets its entries, with the files of the rows. Under REPLACE, rows that failed at the beginning of a chunk get
-the last good row of the chunks before: the row that stands in for another is the same however the stream was cut. The
-state then leads back to the chunk with that good row, and a resumed run drops what was delivered.
+Log entries get the files of their rows. Under REPLACE, rows that failed at the beginning of a chunk are replaced by the
+last good row of the previous chunks: the replacement does not depend on chunk boundaries. The state then leads back to
+the chunk with that good row, and a resumed run drops what was already delivered.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["RowErrorHandler", "ErrorPolicy"]
 
 E = TypeVar("E", bound=BaseException)
 
-# The share of bad rows means something once this many have been seen, or at the end of an epoch.
+# The share of failed rows is checked once this many rows have been seen, or at the end of an epoch.
 LIMIT_FROM_ROWS = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class ErrorPolicy:
-    """What is done with rows that fail, the same for every stage of a run."""
+    """The error policy of a run: mode, failure limit and log."""
 
     mode: str
     limit: float
@@ -42,26 +42,26 @@ class RowErrorHandler:
     ) -> None:
         self.policy, self.name, self._where = policy, name, where
         self.replaces = policy.mode == "replace"
-        # rows that came in, and those that failed under a mode that goes on
+        # rows received, and rows that failed under modes 'skip' and 'replace'
         self.rows = 0
         self.dropped = 0
         self.ready: deque[Chunk] = deque()
-        # the last row that stands: where a failed one follows, it gets the place
-        self._last: Chunk | None = None
-        # failed rows of this epoch that had no good one before them, chunk by chunk, and their entries
-        self._waiting: list[int] = []
+        # the last good row, which replaces failed rows after it
+        self._last_row: Chunk | None = None
+        # failed rows of this epoch without a good row before them, per chunk, and their log entries
+        self._leading_failures: list[int] = []
         self._entries: list[FailedRow] = []
-        # the state that leads back to the last good row, and the rows given since
-        self._back: State = start
-        self._given = 0
-        # rows that came in since then: a resumed run works on them again
+        # the state that leads back to the last good row, and the rows delivered since
+        self._resume_state: State = start
+        self._delivered = 0
+        # rows received since then: a resumed run processes them again
         self.rows_since_good = 0
-        # rows given before the restore
-        self._drop = 0
+        # rows delivered before the restore
+        self._rows_to_drop = 0
 
     @property
     def drops_no_rows(self) -> bool:
-        """Every row that comes in leaves, or the run ends."""
+        """Whether every input row is delivered, or the run ends with an error."""
         return self.policy.mode == "return"
 
     # chunks ----------------------------------------------------------------------------------------
@@ -69,11 +69,11 @@ class RowErrorHandler:
     def add_chunk(
         self, chunk: Chunk, rows: int, lead: int, entries: list[FailedRow], before: State, after: State
     ) -> None:
-        """A chunk of ``rows`` rows has come out; what goes on from here is in ``ready``."""
+        """Process the result of a chunk of ``rows`` rows; finished chunks are in ``ready``."""
         self.rows += rows
         self.rows_since_good += rows if self.replaces else 0
         if not self.replaces:
-            self._back = after
+            self._resume_state = after
             if entries:
                 self._write(entries)
             if len(chunk):
@@ -81,57 +81,58 @@ class RowErrorHandler:
             return
         if not len(chunk):
             self._entries += entries
-            if self._last is None:
-                self._waiting += [lead] if lead else []
+            if self._last_row is None:
+                self._leading_failures += [lead] if lead else []
             elif lead:
-                self._write_replaced(self._last)
-                self._give(replacement_rows(self._last, lead))
+                self._write_replaced(self._last_row)
+                self._queue_chunk(replacement_rows(self._last_row, lead))
             return
         good = chunk.slice(lead, len(chunk))
         self._entries += entries[:lead]
-        if self._last is None:
+        if self._last_row is None:
             self._write_replaced(good)
-            beside = chunk
+            neighbor = chunk
             gaps: list[Chunk] = []
-            for count in reversed(self._waiting):
-                beside = replacement_rows(beside, count, before=True)
-                gaps.insert(0, beside)
+            for count in reversed(self._leading_failures):
+                neighbor = replacement_rows(neighbor, count, before=True)
+                gaps.insert(0, neighbor)
             if not gaps:
-                self._back, self._given, self.rows_since_good = before, 0, rows
+                self._resume_state, self._delivered, self.rows_since_good = before, 0, rows
             for gap in gaps:
-                self._give(gap)
-            self._waiting = []
+                self._queue_chunk(gap)
+            self._leading_failures = []
         else:
-            self._back, self._given, self.rows_since_good = before, 0, rows
+            self._resume_state, self._delivered, self.rows_since_good = before, 0, rows
             if lead:
-                self._write_replaced(self._last)
-                chunk = _joined(replacement_rows(self._last, lead), good, chunk)
+                self._write_replaced(self._last_row)
+                chunk = _join_rows(replacement_rows(self._last_row, lead), good, chunk)
         self._write(entries[lead:])
-        self._give(chunk)
+        self._queue_chunk(chunk)
 
-    def _give(self, chunk: Chunk) -> None:
-        # a copy of its own, made before the row goes on: a user's function may write into what it is given
-        self._last = copy_rows(chunk.slice(len(chunk) - 1, len(chunk)), 1)
-        if self._drop:
-            gone = min(self._drop, len(chunk))
-            self._drop -= gone
-            self._given += gone
+    def _queue_chunk(self, chunk: Chunk) -> None:
+        # copied before the row is passed on: a user function may write to its arguments
+        self._last_row = copy_rows(chunk.slice(len(chunk) - 1, len(chunk)), 1)
+        if self._rows_to_drop:
+            gone = min(self._rows_to_drop, len(chunk))
+            self._rows_to_drop -= gone
+            self._delivered += gone
             chunk = chunk.slice(gone, len(chunk))
         if len(chunk):
             self.ready.append(chunk)
 
     def next(self) -> Chunk:
         chunk = self.ready.popleft()
-        self._given += len(chunk)
+        self._delivered += len(chunk)
         return chunk
 
     def end(self, after: State) -> None:
-        """The epoch is over."""
-        if self._waiting:
+        """End the epoch: check the failure limit and reset."""
+        if self._leading_failures:
             self._write(self._entries)
+            rows = sum(self._leading_failures)
             raise DataError(
-                f"All data is garbage and cannot be replaced: each of the {sum(self._waiting)} rows that came to "
-                f"{self.name} failed; dataset.skipped() lists them",
+                f"All data is garbage and cannot be replaced: each of the {rows} rows that came to {self.name} "
+                "failed; dataset.skipped() lists them",
                 op=self.name,
             )
         if self.dropped:
@@ -139,27 +140,27 @@ class RowErrorHandler:
         self.reset(after)
 
     def reset(self, at: State) -> None:
-        """Stand at this position, an epoch's beginning."""
+        """Reset to this position, the beginning of an epoch."""
         self.ready.clear()
-        self._last, self._waiting, self._entries = None, [], []
-        self._back, self._given, self._drop, self.rows_since_good = at, 0, 0, 0
+        self._last_row, self._leading_failures, self._entries = None, [], []
+        self._resume_state, self._delivered, self._rows_to_drop, self.rows_since_good = at, 0, 0, 0
 
     # position --------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        return {"up": self._back, "given": self._given} if self.replaces else self._back
+        return {"up": self._resume_state, "given": self._delivered} if self.replaces else self._resume_state
 
     def restore(self, state: State) -> State:
-        """The position upstream must go to."""
+        """Restore a state. Returns the state that upstream must restore."""
         self.reset(state["up"] if self.replaces else state)
         if self.replaces:
-            self._drop = state["given"]
-        return self._back
+            self._rows_to_drop = state["given"]
+        return self._resume_state
 
-    # the ledger ------------------------------------------------------------------------------------
+    # failed rows -----------------------------------------------------------------------------------
 
     def _write_replaced(self, by: Chunk) -> None:
-        """Entries whose replacement is known now."""
+        """Log the entries whose replacement is known now."""
         number = int(by.origin[0])
         self._write([dataclasses.replace(entry, replacement=number) for entry in self._entries])
         self._entries = []
@@ -171,7 +172,7 @@ class RowErrorHandler:
             self.check_limit()
 
     def check_limit(self) -> None:
-        """A few bad rows may be skipped; when most are bad the pipeline is wrong, not the rows."""
+        """Raise DataError when too large a share of rows failed: then the pipeline is wrong, not the rows."""
         limit = self.policy.limit
         if self.dropped > limit * self.rows:
             raise DataError(
@@ -180,10 +181,10 @@ class RowErrorHandler:
                 op=self.name,
             )
 
-    # where -----------------------------------------------------------------------------------------
+    # files -----------------------------------------------------------------------------------------
 
     def with_file(self, error: E) -> E:
-        """The error with the file of its row, if that is known here and was not there."""
+        """Add the file of its row to an error, if it is known here and missing."""
         if isinstance(error, DataError) and "file" not in error.context:
             file = self._file(error.context.get("row"))
             if file is not None:
@@ -202,6 +203,6 @@ class RowErrorHandler:
             return f"(unknown: {error})"
 
 
-def _joined(head: Chunk, tail: Chunk, place: Chunk) -> Chunk:
+def _join_rows(head: Chunk, tail: Chunk, original: Chunk) -> Chunk:
     whole = Chunk.concat([head, tail])
-    return Chunk(whole.columns, whole.ids, whole.origin, place.epoch, place.start)
+    return Chunk(whole.columns, whole.ids, whole.origin, original.epoch, original.start)

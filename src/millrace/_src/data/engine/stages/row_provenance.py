@@ -1,7 +1,7 @@
-"""The numbers that errors name rows by, and the files behind them.
+"""Row provenance: global row numbers and file names used in error messages.
 
-A row has the number it has in its source, also after filters and shuffles. Rows of a concatenation are numbered through
-its sources, one after the other, as if they were one source.
+A row has the number that it has in its source, also after filters and shuffles. Rows of a concatenation are numbered
+across its sources, as if they were one source.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ __all__ = ["row_locator", "first_row_numbers"]
 
 
 def first_row_numbers(node: Node) -> list[int]:
-    """The number of each input's first row; all zero where an input before the last has no known size."""
-    found, start = [], 0
+    """The number of each input's first row; all zero if an input before the last has an unknown size."""
+    numbers, start = [], 0
     for child in node.row_id_inputs:
-        found.append(start)
+        numbers.append(start)
         for source in _sources(child):
-            size = source.size() if len(found) < len(node.row_id_inputs) else 0
+            size = source.size() if len(numbers) < len(node.row_id_inputs) else 0
             if size is None:
                 return [0] * len(node.row_id_inputs)
             start += size
-    return found
+    return numbers
 
 
 def row_locator(node: Node) -> Callable[[int], str | None] | None:
-    """How to name the file of a row, by its number."""
+    """A function from row number to file, or None."""
     sources = list(_sources(node))
     if len(sources) == 1:
         return sources[0].row_location
-    return _Files(sources) if sources else None
+    return _MultiSourceLocator(sources) if sources else None
 
 
-class _Files:
-    """Several sources, numbered through."""
+class _MultiSourceLocator:
+    """Several sources with consecutive row numbers."""
 
     def __init__(self, sources: list[Source]) -> None:
         self._sources = sources
@@ -54,7 +54,7 @@ class _Files:
 
 
 def _sources(node: Node) -> Iterator[Source]:
-    """The sources whose row numbers the rows of this node carry, in their order."""
+    """The sources whose row numbers the rows of this node have, in order."""
     for part in (node, *node.fused_nodes):
         if isinstance(part, Read):
             yield part.source

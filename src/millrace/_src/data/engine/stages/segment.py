@@ -1,7 +1,7 @@
-"""The one parallel stage: a deque of tasks in submission order.
+"""Parallel segment stage: submits chunks to an executor and returns results in order, with back-pressure.
 
-That deque gives order (results leave in the order their chunks came), back-pressure (its length and the byte
-budget bound what is under way) and error delivery (an exception surfaces when its turn comes).
+A queue of tasks in submission order gives order (results leave in the order of their chunks), back-pressure (its length
+and the memory budget limit the chunks in flight) and error delivery (an exception is raised at its position).
 """
 
 from __future__ import annotations
@@ -27,29 +27,28 @@ from .row_error_handler import RowErrorHandler
 
 __all__ = ["SegmentStage", "SegmentConfig"]
 
-# A chunk holds no more than this, unless one batch does; and where it is handed on in memory, no more than stays in the
-# processor's cache until somebody takes it.
+# Maximum bytes of a chunk, unless one batch is larger; and for chunks passed in memory, a size that stays in the CPU
+# cache until it is consumed.
 MAX_CHUNK_BYTES = 12 << 20
 CACHED_BYTES = 5 << 20
-# So long the first chunk has the interpreter to itself: workers that take turns at it would only delay a first batch.
+# Seconds for which the first chunk runs alone: workers that contend for the GIL would only delay the first batch.
 HEAD_START = 0.01
-# When a chunk takes longer though one worker alone was thought to be enough, all work: it may wait for another one.
-PATIENCE = 0.1
-# Seconds between two looks at a chunk that is worked on.
-LOOK = 0.0005
-# Rows of a cache that are made are also stored, which costs as much for one as for many: their chunks may take so many
-# times as long.
+# Seconds after which all workers are activated if one worker was thought to be enough: it may wait for another one.
+STALL_SECONDS = 0.1
+# Seconds between two GIL samples while waiting for a chunk.
+GIL_SAMPLE_SECONDS = 0.0005
+# Computed rows of a cache are also stored, with a fixed cost per chunk: such chunks may take this many times as long.
 CACHE_TIME_FACTOR = 2.5
-# A row whose processor time is less than this part of its time waits for something.
-WAITS = 4
+# A row waits for I/O when its CPU time is less than wall time divided by this.
+WAIT_FACTOR = 4
 
 
 class SegmentConfig(NamedTuple):
-    """What a segment is asked to be: its workers, the chunks that may be under way at least, and the rows of one."""
+    """Requested configuration of a segment: workers, minimum number of chunks in flight, and rows per chunk."""
 
     workers: int
     prefetch_chunks: int
-    # 0: as many as take the time that a chunk should
+    # 0: chosen so that a chunk takes the target time
     rows: int = 0
 
 
@@ -57,106 +56,116 @@ class SegmentStage(Stage):
     def __init__(
         self,
         node: Segment,
-        up: Stage,
+        upstream: Stage,
         executor: Executor,
         budget: MemoryBudget,
         stats: StageStats,
         wait: Callable[[Task, SegmentStage], None],
-        mender: RowErrorHandler,
+        row_error_handler: RowErrorHandler,
     ) -> None:
-        self.node, self.up, self.executor, self.budget, self.stats = node, up, executor, budget, stats
-        self._wait, self._mender = wait, mender
+        self.node, self.upstream, self.executor, self.budget, self.stats = (
+            node,
+            upstream,
+            executor,
+            budget,
+            stats,
+        )
+        self._wait, self._row_error_handler = wait, row_error_handler
         self._pending: deque[tuple[Task | Signal, State, int]] = deque()
-        # upstream's position after the chunk that came out last
-        self._after = up.state()
-        # bytes one chunk is expected to hold while it is worked on and waits; learnt from the largest seen
-        self._expected = 0
-        # the error that comes after the rows delivered last
+        # upstream state after the last delivered chunk
+        self._upstream_state = upstream.state()
+        # expected bytes of a chunk while it is processed and queued: the largest seen so far
+        self._expected_bytes = 0
+        # the error to raise after the rows delivered last
         self._failed: DataError | None = None
-        self._reads_indices = isinstance(up, IndexStage)
+        self._reads_indices = isinstance(upstream, IndexStage)
         self._target = executor.traits.target_seconds * (CACHE_TIME_FACTOR if node.cost_varies else 1)
-        # decoding and the like runs outside the GIL: there every thread helps
+        # decoding and similar native code releases the GIL: there every thread helps
         native = node.is_expensive and not any(op.python for op in stats.ops)
         rivals = executor.traits.shares_gil and not native
-        # transforms of ours that say so never run at the same time: nothing has to be tried
+        # Millrace transforms that hold the GIL never run in parallel: no trial is needed
         bound = rivals and node.holds_gil and not node.is_expensive
-        # ours only copy memory: that the interpreter is free then says nothing of the bus
+        # native transforms only copy memory: a free GIL then does not show whether memory bandwidth is free
         looks = any(op.python for op in stats.ops)
         self._concurrency = AdaptiveConcurrency(
             executor.num_workers if rivals else 1, self._set_active_workers, bound, looks
         )
-        # the first chunk runs before others are asked for
+        # the first chunk runs before others are submitted
         self._first_chunk_only = rivals
         self._most_bytes = CACHED_BYTES if rivals else executor.max_chunk_bytes or MAX_CHUNK_BYTES
-        self._refused = False
-        # the task that this stage's thread waits for
-        self._awaited: Task | None = None
-        # chunks under way at a time, and what each worker takes of them
+        self._budget_refused = False
+        # the task that the pulling thread waits for
+        self._awaited_task: Task | None = None
+        # chunks in flight, and chunks per worker
         self.max_in_flight = node.placement.max_in_flight
-        self._each = 1 if executor.traits.same_process or node.is_expensive else 2
-        # rows per chunk that somebody found to be best; None: as many as take the time that a chunk should
+        self._chunks_per_worker = 1 if executor.traits.same_process or node.is_expensive else 2
+        # rows per chunk set by autotune; None: chosen so that a chunk takes the target time
         self._rows: int | None = None
-        # what is to change before the next chunk is asked for
-        self._wish: SegmentConfig | None = None
+        # configuration to apply before the next chunk
+        self._pending_config: SegmentConfig | None = None
 
-    def retune(self, wish: SegmentConfig) -> None:
-        """Other numbers from the next chunk on, asked for by any thread. No row depends on them."""
-        self._wish = wish
+    def retune(self, config: SegmentConfig) -> None:
+        """Change the configuration from the next chunk on; safe from any thread. Rows do not depend on it."""
+        self._pending_config = config
 
     def _apply_config(self, wish: SegmentConfig) -> None:
-        """In the thread that pulls: nobody else uses the executor."""
-        self._wish = None
+        """Apply a configuration in the pulling thread, the only one that uses the executor."""
+        self._pending_config = None
         self._concurrency.freeze()
         if wish.workers != self.stats.working or wish.workers != self.executor.num_workers:
             self._set_active_workers(self.executor.resize(wish.workers))
         self.stats.workers = self.executor.num_workers
         self.max_in_flight = self.stats.window = max(
-            self.stats.working * self._each + 1, wish.prefetch_chunks
+            self.stats.working * self._chunks_per_worker + 1, wish.prefetch_chunks
         )
         unit = self.node.placement.row_multiple
         self._rows = max(unit, wish.rows - wish.rows % unit) if wish.rows else None
 
     @property
     def has_pending_config(self) -> bool:
-        """What it was asked for last is not in force yet."""
-        return self._wish is not None
+        """Whether a configuration was requested and is not applied yet."""
+        return self._pending_config is not None
 
     @property
     def chunk_rows(self) -> int:
-        """Rows per chunk now; 0 where they are not to be changed."""
-        return self.up.rows if isinstance(self.up, IndexStage) and not self.node.placement.fixed_rows else 0
+        """Current rows per chunk; 0 if fixed."""
+        return (
+            self.upstream.rows
+            if isinstance(self.upstream, IndexStage) and not self.node.placement.fixed_rows
+            else 0
+        )
 
     def pull(self) -> StageOutput:
         while True:
             self.raise_if_interrupted()
-            if self._mender.ready:
-                return self._mender.next()
+            if self._row_error_handler.ready:
+                return self._row_error_handler.next()
             if self._failed is not None:
                 raise self._failed
-            if self._wish is not None:
-                self._apply_config(self._wish)
-            self._refused = False
+            if self._pending_config is not None:
+                self._apply_config(self._pending_config)
+            self._budget_refused = False
             self._submit_chunks()
-            self.stats.refused += self._refused
+            self.stats.refused += self._budget_refused
             self.stats.fill.append(len(self._pending) / self.max_in_flight)
             item, state, reserved = self._pending.popleft()
             if isinstance(item, Signal):
                 if item is END_OF_DATA:
                     self._pending.append((END_OF_DATA, state, 0))
                 else:
-                    self._mender.end(state)
-                self._after = state
+                    self._row_error_handler.end(state)
+                self._upstream_state = state
                 return item
             waited = not item.done()
             if waited:
                 began = time.perf_counter()
-                self._awaited = item
+                self._awaited_task = item
                 try:
                     self.raise_if_interrupted()
                     if self._first_chunk_only and not item.wait(HEAD_START):
                         self._start_remaining(item, state, reserved)
                     self._sample_gil(item)
-                    if self._concurrency.is_single_worker and not item.wait(PATIENCE):
+                    if self._concurrency.is_single_worker and not item.wait(STALL_SECONDS):
                         self._concurrency.use_all_workers()
                     self._wait(item, self)
                     self.raise_if_interrupted()
@@ -166,28 +175,30 @@ class SegmentStage(Stage):
                 self.stats.wait_in += time.perf_counter() - began
             self.budget.release(reserved)
             if item.error is not None:
-                raise self._mender.with_file(item.error)
+                raise self._row_error_handler.with_file(item.error)
             assert item.result is not None
             chunk, report = item.result
-            before, self._after = self._after, state
+            before, self._upstream_state = self._upstream_state, state
             self._update_estimates(chunk, report)
             self._concurrency.record_chunk(report.rows, sum(report.seconds), sum(report.cpu), waited)
-            self._mender.add_chunk(chunk, report.rows, report.lead, report.ledger, before, state)
+            self._row_error_handler.add_chunk(
+                chunk, report.rows, report.lead, report.failed_rows, before, state
+            )
             if self._first_chunk_only:
                 self._first_chunk_only = False
-                if self._reads_indices:  # else it might have to wait
-                    self._submit_chunks()  # while the caller has its first batch
+                if self._reads_indices:  # otherwise pulling upstream might block
+                    self._submit_chunks()  # while the caller processes its first batch
 
     def _sample_gil(self, item: Task) -> None:
-        """Tell, while a chunk is worked on, whether the interpreter is free."""
+        """Sample GIL availability while a chunk is processed."""
         while self._concurrency.wants_gil_samples:
             began = time.perf_counter()
-            if item.wait(LOOK):
+            if item.wait(GIL_SAMPLE_SECONDS):
                 return
-            self._concurrency.record_gil_delay(time.perf_counter() - began - LOOK)
+            self._concurrency.record_gil_delay(time.perf_counter() - began - GIL_SAMPLE_SECONDS)
 
     def _start_remaining(self, head: Task, state: State, reserved: int) -> None:
-        """The first chunk takes its time: the others begin, too."""
+        """The first chunk is slow: activate all workers and submit more chunks."""
         self._first_chunk_only = False
         self._concurrency.use_all_workers()
         self._pending.appendleft((head, state, reserved))
@@ -201,45 +212,45 @@ class SegmentStage(Stage):
         self.stats.working = workers
 
     def _submit_chunks(self) -> None:
-        """Submit chunks until the window or the budget is full; wait for upstream only when nothing is left."""
+        """Submit chunks until the window or the memory budget is full; wait for upstream only if none is in flight."""
         pending = self._pending
         while len(pending) < self.max_in_flight:
-            if pending and (self._ended(pending[-1][0]) or not self.up.is_ready()):
+            if pending and (self._ended(pending[-1][0]) or not self.upstream.is_ready()):
                 return
             under_way = bool(pending)
             if under_way and self._first_chunk_only:
                 return
-            if under_way and not self._expected and self.budget.tight:
-                return  # the first chunk tells how large chunks are
-            if not self.budget.try_reserve(self._expected, must=not under_way):
-                self._refused = True
+            if under_way and not self._expected_bytes and self.budget.tight:
+                return  # the first chunk determines the expected size
+            if not self.budget.try_reserve(self._expected_bytes, must=not under_way):
+                self._budget_refused = True
                 return
             try:
-                got = self.up.pull()
+                got = self.upstream.pull()
             except Exception as error:
-                # its turn comes after the chunks that are under way
-                self.budget.release(self._expected)
+                # raised after the chunks in flight
+                self.budget.release(self._expected_bytes)
                 failed = Task(None)
                 failed.finish(None, error)
-                pending.append((failed, self._after, 0))
+                pending.append((failed, self._upstream_state, 0))
                 return
             if isinstance(got, Signal):
-                self.budget.release(self._expected)
-                pending.append((got, self.up.state(), 0))
+                self.budget.release(self._expected_bytes)
+                pending.append((got, self.upstream.state(), 0))
                 continue
-            pending.append((self.executor.submit(got), self.up.state(), self._expected))
+            pending.append((self.executor.submit(got), self.upstream.state(), self._expected_bytes))
 
     @staticmethod
     def _ended(last: Task | Signal) -> bool:
-        """Nothing can come after this: no more epochs, or upstream failed."""
+        """Whether nothing can follow: no more epochs, or upstream failed."""
         return last is END_OF_DATA or (
             isinstance(last, Task) and last.error is not None and last.chunk is None
         )
 
     def _update_estimates(self, chunk: Chunk, report: ChunkReport) -> None:
-        """Stats, the expected size of the next chunk, and how many rows it should have."""
+        """Update statistics, the expected size of chunks, and the rows of the next chunk."""
         rows_in, held, seconds = report.rows, report.peak_bytes, report.seconds
-        self._failed = report.error and self._mender.with_file(report.error)
+        self._failed = report.error and self._row_error_handler.with_file(report.error)
         stats = self.stats
         if stats.workers > self.executor.num_workers:  # not all could be started
             stats.workers = stats.working = self.executor.num_workers
@@ -258,7 +269,7 @@ class SegmentStage(Stage):
             stats.cache = report.cached if stats.cache is None else stats.cache + report.cached
         for key, message in report.warnings:
             warn_once(key, message)
-        self._expected = max(self._expected, held)
+        self._expected_bytes = max(self._expected_bytes, held)
         if held > self.budget.limit and (
             not self._reads_indices or rows_in <= self.node.placement.row_multiple
         ):
@@ -267,25 +278,25 @@ class SegmentStage(Stage):
             )
         if self._reads_indices and not self.node.placement.fixed_rows and rows_in:
             unit = self.node.placement.row_multiple
-            # on a busy machine the clock goes on while a worker waits for its turn: work is what the processor did,
-            # unless most of the time really went into waiting (for a disk, a network)
+            # on a busy machine wall time includes waiting for a core: the cost is CPU time, unless most of the time was
+            # spent waiting for I/O
             used = sum(report.cpu)
-            cost = used if used * WAITS > busy else busy
+            cost = used if used * WAIT_FACTOR > busy else busy
             wanted = int(self._target / max(cost / rows_in, 1e-9)) // unit * unit
             if self._rows is not None:
                 wanted = self._rows
-            assert isinstance(self.up, IndexStage)
+            assert isinstance(self.upstream, IndexStage)
             by_bytes = self._most_bytes * rows_in // max(1, held) // unit * unit
-            # grow by doubling: one odd chunk must not make the next one huge
+            # at most double the size: one outlier must not make the next chunk huge
             most = self._rows or self.node.placement.max_rows
-            self.up.rows = max(unit, min(wanted, by_bytes, most, 2 * self.up.rows))
+            self.upstream.rows = max(unit, min(wanted, by_bytes, most, 2 * self.upstream.rows))
 
     def state(self) -> State:
-        return self._mender.state()
+        return self._row_error_handler.state()
 
     def restore(self, state: State) -> None:
-        self._after = self._mender.restore(state)
-        self.up.restore(self._after)
+        self._upstream_state = self._row_error_handler.restore(state)
+        self.upstream.restore(self._upstream_state)
 
     def is_ready(self) -> bool:
         self._submit_chunks()
@@ -302,8 +313,8 @@ class SegmentStage(Stage):
                 return
             item.cancelled = True
             self.budget.release(reserved)
-        self.up.skip_epoch()
-        self._reset_position(self.up.state())
+        self.upstream.skip_epoch()
+        self._reset_position(self.upstream.state())
 
     def skip(self, rows: int) -> int:
         batching = [op for op in self.node.ops if op.makes_batches]
@@ -312,41 +323,43 @@ class SegmentStage(Stage):
             for op in self.node.ops
             if not (op.makes_batches or op.random_access)
         )
-        if not in_order or len(batching) > 1 or not self._mender.drops_no_rows:
+        if not in_order or len(batching) > 1 or not self._row_error_handler.drops_no_rows:
             return 0
         if self._pending and not self._cancel_in_flight():
             return 0
-        # from indices a batch takes so many rows; otherwise whoever is above has cut the batches already
+        # from indices, a batch takes this many rows; otherwise upstream has already cut the batches
         each = self.node.batch_rows or 1
         if self._reads_indices and batching and self.node.batch_rows is None:
             return 0
-        skipped = -(-self.up.skip(rows * each) // each)
-        self._reset_position(self.up.state())
+        skipped = -(-self.upstream.skip(rows * each) // each)
+        self._reset_position(self.upstream.state())
         return skipped
 
     def _cancel_in_flight(self) -> bool:
-        """Give up what is under way and stand behind what came out last, where upstream is only a count."""
-        if not self._reads_indices or self._mender.ready or self._failed is not None:
+        """Cancel the chunks in flight and return to the position after the last delivered chunk, if upstream is an
+        index stage.
+        """
+        if not self._reads_indices or self._row_error_handler.ready or self._failed is not None:
             return False
         self._drop_pending()
-        self.up.restore(self._after)
+        self.upstream.restore(self._upstream_state)
         return True
 
     def _reset_position(self, epoch: State) -> None:
-        self._after = epoch
-        self._mender.reset(epoch)
+        self._upstream_state = epoch
+        self._row_error_handler.reset(epoch)
 
     def interrupt(self) -> None:
         super().interrupt()
-        awaited = self._awaited
+        awaited = self._awaited_task
         if awaited is not None:
             awaited.abandon()
-        self.up.interrupt()
+        self.upstream.interrupt()
 
     def close(self) -> None:
         self._drop_pending()
         self.executor.close()
-        self.up.close()
+        self.upstream.close()
 
     def _drop_pending(self) -> None:
         for item, _, reserved in self._pending:

@@ -1,4 +1,7 @@
-"""pack: documents fill sequences of one length; a full one leaves."""
+"""Sequence packing: fills fixed-length token sequences with documents.
+
+A full sequence leaves the stage.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["DocumentStep", "PackStage"]
 
-# A sequence that has been open for this many documents, for each that may be open, leaves before a fuller one.
+# A sequence that has been open for this many documents per open sequence leaves before a fuller one.
 PATIENCE = 16
 
 
 class DocumentStep:
-    """The columns that are packed, each value checked: an array of one dimension, as long as the others of its row."""
+    """Selects and checks the packed columns: each value is a 1-D array, as long as the others of its row."""
 
     def __init__(self, node: Pack) -> None:
         self.node, self.name = node, f"pack({node.length}) at {node.call_site}"
@@ -45,9 +48,9 @@ class DocumentStep:
 
     def _check(self, names: list[str], *values: Any) -> None:
         for name, value in zip(names, values, strict=True):
-            kind = getattr(value, "dtype", None)
-            if kind is None or kind.kind not in "iufb" or value.ndim != 1:
-                got = type(value).__name__ if kind is None else f"{kind} of shape {list(value.shape)}"
+            dtype = getattr(value, "dtype", None)
+            if dtype is None or dtype.kind not in "iufb" or value.ndim != 1:
+                got = type(value).__name__ if dtype is None else f"{dtype} of shape {list(value.shape)}"
                 raise DataError(
                     f"pack takes documents as arrays of numbers with one dimension, but got {got}; tokenize in map() "
                     "first, and name the columns to pack: pack(length, columns=[...])",
@@ -63,13 +66,13 @@ class DocumentStep:
         if tokens > self.node.length and self.node.too_long == "error" and not self.node.split:
             raise DataError(
                 f"a document of {tokens} tokens does not fit into a sequence of {self.node.length}: "
-                "pack(..., too_long='cut'), 'drop' or 'split' says what to do with it, or split=True fills every "
-                "sequence to its end"
+                "set pack(..., too_long='cut'), 'drop' or 'split', or split=True to fill every "
+                "sequence completely"
             )
 
 
-class _Open:
-    """A sequence that fills: each document is written into it once."""
+class _OpenSequence:
+    """An open sequence; each document is written into it once."""
 
     def __init__(self, length: int, values: dict[str, Any], pads: dict[str, Any]) -> None:
         self.columns: dict[str, npt.NDArray[Any]] = {
@@ -78,14 +81,14 @@ class _Open:
         self.segments = np.zeros(length, np.int32)
         self.positions = np.zeros(length, np.int32)
         self.used, self.count = 0, 0
-        # the documents inside, by number, and the way back to the first
+        # its documents by number, and the state that leads back to the first
         self.documents: list[int] = []
-        self.back: State = None
+        self.resume_state: State = None
         self.id = np.zeros(1, np.uint64)
         self.origin = np.zeros(1, np.int64)
 
     def put(self, values: dict[str, Any], start: int, stop: int, ends: dict[str, Any]) -> None:
-        """Tokens [start, stop) of a document; the last one may be its end token."""
+        """Append tokens [start, stop) of a document; the last one may be its end token."""
         at, size = self.used, stop - start
         for name, value in values.items():
             body = value[start:stop]
@@ -99,42 +102,48 @@ class _Open:
 
 
 class PackStage(UnaryStage):
-    """Documents are numbered in each epoch. The state says which of them wait in which sequence, and leads back to the
-    oldest of those; a restored stage reads from there and puts them where they were.
+    """Packs documents, numbered in each epoch, into sequences.
+
+    The state lists which documents are in which open sequence, and leads back to the oldest of them; a restored stage
+    reads from there and puts them back.
     """
 
-    def __init__(self, up: Stage, stats: StageStats, node: Pack) -> None:
-        super().__init__(up, stats)
-        self.node, self.rows, self.name = node, RowBuffer(up), f"pack({node.length}) at {node.call_site}"
-        self.open: list[_Open] = []
-        # documents done with, tokens of the next one that are, and sequences given
-        self.position, self.offset, self.given, self.epoch = 0, 0, 0, 0
+    def __init__(self, upstream: Stage, stats: StageStats, node: Pack) -> None:
+        super().__init__(upstream, stats)
+        self.node, self.rows, self.name = (
+            node,
+            RowBuffer(upstream),
+            f"pack({node.length}) at {node.call_site}",
+        )
+        self.open: list[_OpenSequence] = []
+        # finished documents, finished tokens of the next document, and delivered sequences
+        self.position, self.offset, self.num_sequences, self.epoch = 0, 0, 0, 0
         self._documents: Chunk | None = None
         self._values: dict[str, Sequence[Any]] = {}
         self._at, self._before = 0, None
-        self._kinds: dict[str, np.dtype[Any]] = {}
+        self._dtypes: dict[str, np.dtype[Any]] = {}
         self._pads: dict[str, Any] = {}
         self._ends: dict[str, Any] = {}
 
     def pull(self) -> StageOutput:
         while True:
-            signal = self._load()
+            signal = self._load_document()
             if signal is END_OF_DATA:
                 return END_OF_DATA
             if signal is END_OF_EPOCH:
                 if self.open and not self.node.drop_remainder:
-                    return self._give(self.open[0])
+                    return self._emit(self.open[0])
                 self.rows.take_signal()
                 self._next_epoch()
                 return END_OF_EPOCH
-            full = self._place()
+            full = self._pack_document()
             if full is not None:
-                return self._give(full)
+                return self._emit(full)
 
     # documents --------------------------------------------------------------------------------------
 
-    def _load(self) -> Signal | None:
-        """Have a document at hand; the signal when there is none."""
+    def _load_document(self) -> Signal | None:
+        """Load the next document; returns the signal if there is none."""
         if self._documents is not None and self._at < len(self._documents):
             return None
         signal = self.rows.fill(1)
@@ -147,12 +156,12 @@ class PackStage(UnaryStage):
         return None
 
     def _document(self) -> dict[str, Any]:
-        """The values of the document at hand."""
+        """The values of the current document."""
         values = {name: column[self._at] for name, column in self._values.items()}
         for name, value in values.items():
-            known = self._kinds.get(name)
+            known = self._dtypes.get(name)
             if known is None:
-                self._learn(name, value.dtype)
+                self._set_column_dtype(name, value.dtype)
             elif known != value.dtype:
                 raise DataError(
                     f"column {name!r} is {value.dtype} here and {known} in the documents before; give all documents "
@@ -163,13 +172,13 @@ class PackStage(UnaryStage):
                 )
         return values
 
-    def _learn(self, name: str, dtype: np.dtype[Any]) -> None:
-        self._kinds[name] = dtype
-        for what, given, kept in (
+    def _set_column_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
+        self._dtypes[name] = dtype
+        for what, option, kept in (
             ("pad_token", self.node.pad_token, self._pads),
             ("end_token", self.node.end_token, self._ends),
         ):
-            value = given[name] if isinstance(given, dict) else given
+            value = option[name] if isinstance(option, dict) else option
             with np.errstate(invalid="ignore"):
                 fits = value is None or np.array(value).astype(dtype) == value
             if not fits:
@@ -187,125 +196,138 @@ class PackStage(UnaryStage):
     def _tokens(self, values: dict[str, Any]) -> int:
         return len(next(iter(values.values()))) + (self.node.end_token is not None)
 
-    def _next(self) -> None:
-        """Done with the document at hand."""
+    def _finish_document(self) -> None:
+        """Advance to the next document."""
         self._at, self.position, self.offset = self._at + 1, self.position + 1, 0
 
     # sequences --------------------------------------------------------------------------------------
 
-    def _place(self) -> _Open | None:
-        """Put the document at hand, or a part of it, where it belongs; the sequence that is to leave, if one is."""
+    def _pack_document(self) -> _OpenSequence | None:
+        """Write the current document, or part of it, into a sequence. Returns the sequence that is to leave, if any."""
         values, length = self._document(), self.node.length
         tokens = self._tokens(values)
         if tokens == 0 or (tokens > length and self.node.drops):
-            self._next()
+            self._finish_document()
             return None
         if self.node.split:
-            here = self.open[0] if self.open else self._begin(values)
-            stop = min(tokens, self.offset + length - here.used)
+            sequence = self.open[0] if self.open else self._open_sequence(values)
+            stop = min(tokens, self.offset + length - sequence.used)
         else:
-            stop = self._stop(tokens)
-            if stop - self.offset >= length:  # it is a sequence by itself
-                here, stop = self._begin(values, alone=True), self.offset + length
+            stop = self._document_end(tokens)
+            if stop - self.offset >= length:  # it fills a sequence alone
+                sequence, stop = self._open_sequence(values, alone=True), self.offset + length
             else:
-                found = self._fitting(stop - self.offset)
-                if found is None and len(self.open) == self.node.bins:
-                    return self._leaving()
-                here = self._begin(values) if found is None else found
-        here.put(values, self.offset, stop, self._ends)
-        here.documents.append(self.position)
+                fitting = self._find_fitting(stop - self.offset)
+                if fitting is None and len(self.open) == self.node.bins:
+                    return self._choose_leaving()
+                sequence = self._open_sequence(values) if fitting is None else fitting
+        sequence.put(values, self.offset, stop, self._ends)
+        sequence.documents.append(self.position)
         self.offset = stop
-        if stop == self._stop(tokens):
-            self._next()
-        return here if here.used == length else None
+        if stop == self._document_end(tokens):
+            self._finish_document()
+        return sequence if sequence.used == length else None
 
-    def _stop(self, tokens: int) -> int:
-        """Where a document ends, for its sequences."""
+    def _document_end(self, tokens: int) -> int:
+        """End of the packed part of a document."""
         return min(tokens, self.node.length) if self.node.cuts else tokens
 
-    def _begin(self, values: dict[str, Any], *, alone: bool = False) -> _Open:
+    def _open_sequence(self, values: dict[str, Any], *, alone: bool = False) -> _OpenSequence:
         assert self._documents is not None
-        made = _Open(self.node.length, values, self._pads)
-        made.back = advance_state(self._before, self._at)
-        made.origin = self._documents.origin[self._at : self._at + 1]
-        made.id = derive_row_ids(self._documents.ids[self._at : self._at + 1], self.node.op_id, self.offset)
+        sequence = _OpenSequence(self.node.length, values, self._pads)
+        sequence.resume_state = advance_state(self._before, self._at)
+        sequence.origin = self._documents.origin[self._at : self._at + 1]
+        sequence.id = derive_row_ids(
+            self._documents.ids[self._at : self._at + 1], self.node.op_id, self.offset
+        )
         if not alone:
-            self.open.append(made)
-        return made
+            self.open.append(sequence)
+        return sequence
 
-    def _fitting(self, tokens: int) -> _Open | None:
-        """The fullest open sequence that has room for so many."""
-        room = self.node.length - tokens
-        return max((one for one in self.open if one.used <= room), key=lambda one: one.used, default=None)
+    def _find_fitting(self, tokens: int) -> _OpenSequence | None:
+        """The fullest open sequence with enough space for this many tokens."""
+        max_used = self.node.length - tokens
+        return max(
+            (sequence for sequence in self.open if sequence.used <= max_used),
+            key=lambda sequence: sequence.used,
+            default=None,
+        )
 
-    def _leaving(self) -> _Open:
-        """The one that makes room: the fullest, unless the oldest has waited long."""
+    def _choose_leaving(self) -> _OpenSequence:
+        """The sequence to emit when none has space: the fullest, unless the oldest has waited too long."""
         oldest = self.open[0]
         if self.position - oldest.documents[0] > PATIENCE * self.node.bins:
             return oldest
-        return max(self.open, key=lambda one: one.used)
+        return max(self.open, key=lambda sequence: sequence.used)
 
-    def _give(self, full: _Open) -> Chunk:
-        self.open = [one for one in self.open if one is not full]
-        made: dict[str, Column] = {name: column[None] for name, column in full.columns.items()}
-        made["segment_ids"], made["positions"] = full.segments[None], full.positions[None]
-        made["mask"] = full.segments[None] > 0
-        self.given += 1
+    def _emit(self, full: _OpenSequence) -> Chunk:
+        self.open = [sequence for sequence in self.open if sequence is not full]
+        columns: dict[str, Column] = {name: column[None] for name, column in full.columns.items()}
+        columns["segment_ids"], columns["positions"] = full.segments[None], full.positions[None]
+        columns["mask"] = full.segments[None] > 0
+        self.num_sequences += 1
         self.stats.rows += 1
         self.stats.chunks += 1
-        return Chunk(made, full.id, full.origin, self.epoch, self.given - 1)
+        return Chunk(columns, full.id, full.origin, self.epoch, self.num_sequences - 1)
 
     # position ---------------------------------------------------------------------------------------
 
     def _next_epoch(self) -> None:
         self.open, self._documents = [], None
-        self.position, self.offset, self.given, self.epoch = 0, 0, 0, self.epoch + 1
+        self.position, self.offset, self.num_sequences, self.epoch = 0, 0, 0, self.epoch + 1
 
     def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 
     def state(self) -> State:
-        # sequences stand in the order in which they were begun
+        # sequences are in the order of their first documents
         base = self.open[0].documents[0] if self.open else self.position
         if self.open:
-            back = self.open[0].back
+            back = self.open[0].resume_state
         elif self._documents is not None and self._at < len(self._documents):
             back = advance_state(self._before, self._at)
         else:
             back = self.rows.state()
-        waiting = [[number - base for number in one.documents] for one in self.open]
-        place = {"position": self.position, "offset": self.offset, "given": self.given, "epoch": self.epoch}
-        return {"rows": back, "base": base, "waiting": waiting, **place}
+        waiting = [[number - base for number in sequence.documents] for sequence in self.open]
+        position = {
+            "position": self.position,
+            "offset": self.offset,
+            "given": self.num_sequences,
+            "epoch": self.epoch,
+        }
+        return {"rows": back, "base": base, "waiting": waiting, **position}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
         self.open, self._documents = [], None
-        self.position, self.given, self.epoch = state["base"], state["given"], state["epoch"]
-        homes = {number: home for home, waiting in enumerate(state["waiting"]) for number in waiting}
+        self.position, self.num_sequences, self.epoch = state["base"], state["given"], state["epoch"]
+        sequence_indices = {
+            number: index for index, waiting in enumerate(state["waiting"]) for number in waiting
+        }
         while self.position < state["position"]:
-            self._load()
-            home = homes.get(self.position - state["base"])
-            if home is not None:
-                self._put_back(home)
-            self._next()
+            self._load_document()
+            index = sequence_indices.get(self.position - state["base"])
+            if index is not None:
+                self._put_back(index)
+            self._finish_document()
         self.offset = state["offset"]
 
-    def _put_back(self, home: int) -> None:
+    def _put_back(self, index: int) -> None:
         values = self._document()
         tokens = self._tokens(values)
-        stop = self._stop(tokens)
-        # of one that was split, what is left over after whole sequences
+        stop = self._document_end(tokens)
+        # for a split document, the remainder after whole sequences
         self.offset = stop - stop % self.node.length if stop > self.node.length else 0
-        here = self.open[home] if home < len(self.open) else self._begin(values)
-        here.put(values, self.offset, stop, self._ends)
-        here.documents.append(self.position)
+        sequence = self.open[index] if index < len(self.open) else self._open_sequence(values)
+        sequence.put(values, self.offset, stop, self._ends)
+        sequence.documents.append(self.position)
 
 
 @register_stage(Pack)
-def _pack(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _pack(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     documents = SequentialStepStage(
-        making.up, stats, DocumentStep(node), making.row_error_handler(making.up), whole=True
+        context.upstream, stats, DocumentStep(node), context.row_error_handler(context.upstream), whole=True
     )
     return PackStage(documents, stats, node)

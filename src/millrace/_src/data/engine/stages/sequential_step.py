@@ -1,6 +1,6 @@
-"""Row-wise work that must stay in one thread and in order: a step of a segment, run where it stands.
+"""Sequential step stage: runs a row-wise step in order in one thread.
 
-A row that fails here goes the same way as one that fails in a segment.
+Failed rows are handled as in a segment.
 """
 
 from __future__ import annotations
@@ -22,37 +22,44 @@ StepCallable = Callable[[Chunk, RowErrors], Chunk]
 
 
 class SequentialStepStage(UnaryStage):
-    """``whole``: a chunk at a time, as it comes; otherwise row by row, none before it is asked for."""
+    """Runs a step in order. ``whole``: by chunk; otherwise row by row, each only when it is needed."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         step: StepCallable,
-        mender: RowErrorHandler,
+        row_error_handler: RowErrorHandler,
         *,
         whole: bool = False,
     ) -> None:
-        super().__init__(up, stats)
-        self.rows, self.step, self._mender, self.whole = RowBuffer(up), step, mender, whole
+        super().__init__(upstream, stats)
+        self.rows, self.step, self._row_error_handler, self.whole = (
+            RowBuffer(upstream),
+            step,
+            row_error_handler,
+            whole,
+        )
         self._failed: DataError | None = None
-        mender.reset(self.rows.state())
+        row_error_handler.reset(self.rows.state())
 
     def pull(self) -> StageOutput:
-        while not self._mender.ready:
+        while not self._row_error_handler.ready:
             if self._failed is not None:
                 raise self._failed
             signal = self.rows.fill(1)
             if signal is not None:
                 return self._ended(signal)
             before = self.rows.state()
-            given = self.rows.take(len(self.rows.peek()) if self.whole else 1)
-            failures = RowErrors(self._mender.policy.mode)
-            made = self._run(given, failures)
-            self._failed = failures.error and self._mender.with_file(failures.error)
+            rows = self.rows.take(len(self.rows.peek()) if self.whole else 1)
+            failures = RowErrors(self._row_error_handler.policy.mode)
+            output = self._run(rows, failures)
+            self._failed = failures.error and self._row_error_handler.with_file(failures.error)
             after = self.rows.state()
-            self._mender.add_chunk(made, len(given), failures.lead, failures.ledger, before, after)
-        return self._mender.next()
+            self._row_error_handler.add_chunk(
+                output, len(rows), failures.lead, failures.ledger, before, after
+            )
+        return self._row_error_handler.next()
 
     def _run(self, chunk: Chunk, failures: RowErrors) -> Chunk:
         return self.step(chunk, failures)
@@ -60,15 +67,15 @@ class SequentialStepStage(UnaryStage):
     def _ended(self, signal: Signal) -> Signal:
         if signal is END_OF_EPOCH:
             self.rows.take_signal()
-            self._mender.end(self.rows.state())
+            self._row_error_handler.end(self.rows.state())
         return signal
 
     def skip_epoch(self) -> None:
         self.rows.skip_rest()
-        self._mender.reset(self.rows.state())
+        self._row_error_handler.reset(self.rows.state())
 
     def state(self) -> State:
-        return self._mender.state()
+        return self._row_error_handler.state()
 
     def restore(self, state: State) -> None:
-        self.rows.restore(self._mender.restore(state))
+        self.rows.restore(self._row_error_handler.restore(state))

@@ -1,6 +1,6 @@
-"""Where a node meets the stage that runs it: one table.
+"""Registry from plan nodes to the stages that run them.
 
-The file of a stage says which node it is for: ``@stage_for(Node)`` above the function that makes it.
+The file of a stage registers its node type: ``@register_stage(Node)`` above the function that creates the stage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["StageContext", "make_stage", "register_stage"]
 
 @dataclasses.dataclass(frozen=True)
 class StageContext:
-    """What a stage is made from: its node, the stages below it, and what all stages of a run share."""
+    """The inputs of a stage factory: node, upstream stages, and what all stages of a run share."""
 
     node: Any
     upstreams: list[Stage]
@@ -32,19 +32,19 @@ class StageContext:
     seed: int
     settings: Settings
     budget: MemoryBudget
-    # what becomes of rows that fail in this op, for a stage that begins at this position
+    # creates the handler of failed rows of this op, for a stage that starts at this position
     row_error_handler: Callable[[State], RowErrorHandler]
-    # the stages below this one
+    # statistics of the upstream stages
     upstream_stats: list[StageStats]
-    # a plan of its own for a dataset that appears while running (flat_map)
+    # lowers a separate plan for a dataset that is created while running (flat_map)
     lower_nested: Callable[[Node, int], Stage]
 
     @property
-    def up(self) -> Stage:
+    def upstream(self) -> Stage:
         return self.upstreams[0]
 
     def rows_of(self, node: Node) -> int | None:
-        """Rows of an epoch of this node, where that is known without running and none can get lost."""
+        """Rows per epoch of this node, if known without running and if no row can be skipped."""
         rows = UNKNOWN if self.settings.error_samples_mode == "skip" else size_of(node)
         return None if rows is UNKNOWN or rows == INFINITE else int(rows)
 
@@ -54,19 +54,19 @@ StageFactory = Callable[[StageContext], Stage]
 _STAGES: dict[type[Node], StageFactory] = {}
 
 
-def register_stage(kind: type[Node]) -> Callable[[StageFactory], StageFactory]:
-    """Enter a function into the table: it makes the stage of this type of node."""
+def register_stage(node_type: type[Node]) -> Callable[[StageFactory], StageFactory]:
+    """Register a function that creates the stage for this node type."""
 
     def enter(make: StageFactory) -> StageFactory:
-        _STAGES[kind] = make
+        _STAGES[node_type] = make
         return make
 
     return enter
 
 
-def make_stage(making: StageContext) -> Stage:
-    kind = type(making.node)
-    make = _STAGES.get(kind)
+def make_stage(context: StageContext) -> Stage:
+    node_type = type(context.node)
+    make = _STAGES.get(node_type)
     if make is None:
-        raise PlanError(f"no stage for {making.node.label}: none is entered for it with @stage_for")
-    return make(making)
+        raise PlanError(f"no stage for {context.node.label}: none is registered with @register_stage")
+    return make(context)

@@ -1,7 +1,7 @@
-"""One-pass sources: an iterator can only be read forwards, so its position is a row count.
+"""Streaming source stage: reads one-pass iterables; the position is a row count.
 
-Resuming means reading again up to that row. A row that came but is not one (a value missing, another type) fails as
-rows fail elsewhere; when the user's iterator itself fails, there is no next row to go on with, in any error mode.
+Resuming reads again up to that row. An invalid row (a missing value, another type) fails under the row error policy.
+When the user's iterator itself fails, there is no next row, so the run fails in any error mode.
 """
 
 from __future__ import annotations
@@ -30,136 +30,142 @@ __all__ = ["StreamStage"]
 STREAM_ROWS = 64
 
 FLUSH_SECONDS = 0.005
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
-# What is no row: the iterator has ended.
-_OVER: Any = object()
+# Marks the end of the iterator.
+_EXHAUSTED: Any = object()
 
 
 class StreamStage(Stage):
     def __init__(
-        self, read: Read, seed: int, epochs: int | None, stats: StageStats, rows: int, mender: RowErrorHandler
+        self,
+        read: Read,
+        seed: int,
+        epochs: int | None,
+        stats: StageStats,
+        rows: int,
+        row_error_handler: RowErrorHandler,
     ) -> None:
         self.read, self.seed, self.epochs, self.stats, self.rows = read, seed, epochs, stats, rows
         self.columns = list(read.source.schema())
         self.epoch, self.position = 0, 0
-        self._mender = mender
+        self._row_error_handler = row_error_handler
         self._name, self._what = f"{read.label} at {read.call_site}", f"{read.label} operation: reading a row"
         self._stream: Any = None
         self._iterator: Iterator[Any] | None = None
-        self._passing = ChunkBufferPool()
-        # raised after the rows that were read before it
+        self._buffer_pool = ChunkBufferPool()
+        # raised after the rows read before it
         self._failed: DataError | None = None
 
     def _open(self) -> Iterator[Any]:
         if self._stream is None:
             self._stream = self.read.source.open()
         iterator: Iterator[Any]
-        if getattr(self._stream, "asks", False):  # a user's function with a parameter rng
+        if getattr(self._stream, "wants_rng", False):  # a user function with a parameter rng
             epoch = np.zeros(1, np.uint64)
-            draws = RandomStream.for_rows(
+            random_stream = RandomStream.for_rows(
                 epoch, seed=self.seed, epoch=self.epoch, op=hash_integers(self.read.op_id, 0)
             )
-            iterator = self._stream.rows(self.epoch, draws)
+            iterator = self._stream.rows(self.epoch, random_stream)
         else:
             iterator = self._stream.rows(self.epoch)
-        for _ in range(self.position):  # a resumed run reads again what was already delivered
-            if next(iterator, _OVER) is _OVER:
+        for _ in range(self.position):  # a resumed run reads the delivered rows again
+            if next(iterator, _EXHAUSTED) is _EXHAUSTED:
                 break
         return iterator
 
-    def _given(self) -> Iterator[Any]:
+    def _get_iterator(self) -> Iterator[Any]:
         if self._iterator is None:
             self._iterator = self._open()
         return self._iterator
 
     def pull(self) -> StageOutput:
-        while not self._mender.ready:
+        while not self._row_error_handler.ready:
             self.raise_if_interrupted()
             if self.epochs is not None and self.epoch >= self.epochs:
                 return END_OF_DATA
             if self._failed is not None:
                 raise self._failed
-            before, failures = [self.epoch, self.position], RowErrors(self._mender.policy.mode)
-            chunk, rows = self._rows(failures)
+            before, failures = [self.epoch, self.position], RowErrors(self._row_error_handler.policy.mode)
+            chunk, rows = self._read_rows(failures)
             if failures.error is not None:
-                self._failed = self._mender.with_file(failures.error)
+                self._failed = self._row_error_handler.with_file(failures.error)
             if rows == 0 and self._failed is None:
                 self._next_epoch()
-                self._mender.end([self.epoch, self.position])
+                self._row_error_handler.end([self.epoch, self.position])
                 return END_OF_EPOCH
             after = [self.epoch, self.position]
-            self._mender.add_chunk(chunk, rows, failures.lead, failures.ledger, before, after)
-        return self._mender.next()
+            self._row_error_handler.add_chunk(chunk, rows, failures.lead, failures.ledger, before, after)
+        return self._row_error_handler.next()
 
-    def _rows(self, failures: RowErrors) -> tuple[Chunk, int]:
-        """The next few rows, and how many came; those that failed are noted."""
-        gathered = ChunkBuilder(self.columns, self.rows, MOST_BYTES, self._passing)
+    def _read_rows(self, failures: RowErrors) -> tuple[Chunk, int]:
+        """The next rows, and how many were read; failed rows are recorded."""
+        builder = ChunkBuilder(self.columns, self.rows, MAX_BYTES, self._buffer_pool)
         cpu, began = time.thread_time(), time.perf_counter()
-        start, came, bad = self.position, 0, []
+        start, count, bad = self.position, 0, []
         try:
-            for given in self._given():
-                came += 1
+            for item in self._get_iterator():
+                count += 1
                 try:
-                    gathered.add(self._stream.make(given))
+                    builder.add(self._stream.make(item))
                 except Exception as error:
-                    one = np.array([start + came - 1], np.int64)
-                    row = Chunk({}, one.astype(np.uint64), one)
+                    index = np.array([start + count - 1], np.int64)
+                    row = Chunk({}, index.astype(np.uint64), index)
                     if not failures.record(row, 0, error, self._name, self._what, self.columns):
-                        came -= 1
+                        count -= 1
                         break
-                    bad.append(came - 1)
-                # a slow generator must not hold back the rows that are there
-                if gathered.full or time.perf_counter() - began > FLUSH_SECONDS:
+                    bad.append(count - 1)
+                # a slow generator must not delay the rows that are available
+                if builder.full or time.perf_counter() - began > FLUSH_SECONDS:
                     break
         except Exception as error:
-            self._failed = self._error(error, start + came)
+            self._failed = self._error(error, start + count)
         self.stats.busy += time.perf_counter() - began
         self.stats.cpu += time.thread_time() - cpu
-        self.position += came
+        self.position += count
         wanted = self.read.columns
         try:
-            columns = {n: c for n, c in gathered.finish().items() if wanted is None or n in wanted}
-        except Exception as error:  # values that no type holds together, such as 2**70
+            columns = {n: c for n, c in builder.finish().items() if wanted is None or n in wanted}
+        except Exception as error:  # values without a common dtype, such as 2**70
             self._failed = self._error(error, start)
             return Chunk({}, np.empty(0, np.uint64)), 0
-        origin = np.delete(np.arange(start, start + came), bad) if bad else np.arange(start, start + came)
-        self.stats.rows += gathered.count
-        self.stats.chunks += 1 if gathered.count else 0
-        made = Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)
-        return failures.fill_replacements(made, bad), came
+        origin = np.delete(np.arange(start, start + count), bad) if bad else np.arange(start, start + count)
+        self.stats.rows += builder.count
+        self.stats.chunks += 1 if builder.count else 0
+        chunk = Chunk(columns, origin.astype(np.uint64), origin, self.epoch, start)
+        return failures.fill_replacements(chunk, bad), count
 
     def _error(self, error: Exception, row: int) -> DataError:
         failed = data_error(error, self._what, op=self._name, row=row, columns=self.columns)
         failed.__cause__ = None if failed is error else error
-        return self._mender.with_file(failed)
+        return self._row_error_handler.with_file(failed)
 
     def skip(self, rows: int) -> int:
-        """Rows have to be asked for to be left out, but nothing is made of them."""
+        """Skip rows: they are read from the iterator, but not converted."""
         over = self.epochs is not None and self.epoch >= self.epochs
-        if over or self._failed is not None or not self._mender.drops_no_rows:
+        if over or self._failed is not None or not self._row_error_handler.drops_no_rows:
             return 0
         skipped = 0
         try:
-            while skipped < rows and next(self._given(), _OVER) is not _OVER:
+            while skipped < rows and next(self._get_iterator(), _EXHAUSTED) is not _EXHAUSTED:
                 skipped += 1
                 self.raise_if_interrupted()
         except Exception as error:
             self._failed = self._error(error, self.position + skipped)
         self.position += skipped
-        self._mender.reset([self.epoch, self.position])
+        self._row_error_handler.reset([self.epoch, self.position])
         return skipped
 
     def state(self) -> State:
-        return self._mender.state()
+        return self._row_error_handler.state()
 
     def restore(self, state: State) -> None:
-        self.epoch, self.position = self._mender.restore(state)
+        self.epoch, self.position = self._row_error_handler.restore(state)
         self._iterator = None
 
     def skip_epoch(self) -> None:
         self._next_epoch()
-        self._mender.reset([self.epoch, self.position])
+        self._row_error_handler.reset([self.epoch, self.position])
 
     def _next_epoch(self) -> None:
         self._close_iterator()
@@ -168,7 +174,7 @@ class StreamStage(Stage):
     def _close_iterator(self) -> None:
         close = getattr(self._iterator, "close", None)
         if close is not None:
-            close()  # a generator's finally blocks run now, not when it is collected
+            close()  # run the finally blocks of a generator now, not at garbage collection
         self._iterator = None
 
     def close(self) -> None:
@@ -179,11 +185,11 @@ class StreamStage(Stage):
 
 
 @register_stage(Read)
-def _stream(making: StageContext) -> Stage:
-    """Only a source that is read in one pass: one with random access is inside a segment."""
-    settings = making.settings
-    making.stats.kind = "stream"
+def _stream(context: StageContext) -> Stage:
+    """Only for one-pass sources: sources with random access are inside segments."""
+    settings = context.settings
+    context.stats.stage_type = "stream"
     rows = settings.chunk_rows or (1 if settings.debug_mode else STREAM_ROWS)
     return StreamStage(
-        making.node, making.seed, making.epochs, making.stats, rows, making.row_error_handler([0, 0])
+        context.node, context.seed, context.epochs, context.stats, rows, context.row_error_handler([0, 0])
     )

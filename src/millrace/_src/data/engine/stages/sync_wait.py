@@ -1,4 +1,4 @@
-"""sync_wait: rows pass only as the training side asks for them."""
+"""Synchronization stage for `sync_wait`: lets batches through as the training loop requests them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["SyncGate", "SyncWaitStage", "gates"]
 
 log = get_logger(__name__)
 
-# token of a SyncWait node -> its gate; the dataset that made the node keeps the gate alive
+# token of a SyncWait node -> its gate; the dataset that created the node keeps the gate alive
 gates: WeakValueDictionary[str, SyncGate] = WeakValueDictionary()
 
 
 class SyncGate:
-    """Counts batches let through; ``update`` lets more through and hands data to the user's callback."""
+    """Counts the batches let through; ``update`` lets more through and passes data to the user's callback."""
 
     def __init__(self, num_batch: int, callback: Callable[..., Any] | None) -> None:
         self.num_batch, self.callback = num_batch, callback
@@ -51,12 +51,12 @@ class SyncGate:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Let whoever waits here see whether its run still goes on."""
+        """Wake waiting threads so that they check whether their run is still open."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, timeout: float, check: Callable[[], None]) -> None:
-        """Until a batch may pass; after the timeout the gate opens for good, with a warning."""
+        """Wait until a batch may pass; after the timeout the gate opens permanently, with a warning."""
         with self._changed:
             until = time.monotonic() + timeout
             while self.allowed <= 0 and not self.off:
@@ -64,7 +64,7 @@ class SyncGate:
                 left = until - time.monotonic()
                 if left <= 0:
                     log.warning(
-                        "sync_wait timed out after %s seconds: no sync_update came; going on", timeout
+                        "sync_wait timed out after %s seconds: no sync_update was called; continuing", timeout
                     )
                     self.off = True
                     return
@@ -73,11 +73,13 @@ class SyncGate:
 
 
 class SyncWaitStage(UnaryStage):
-    """Passes one batch worth of rows per admission, so the callback's data is in force for exactly those."""
+    """Passes the rows of one batch per update, so that the callback's data applies to exactly those rows."""
 
-    def __init__(self, up: Stage, stats: StageStats, gate: SyncGate, batch_rows: int, timeout: float) -> None:
-        super().__init__(up, stats)
-        self.rows = RowBuffer(up)
+    def __init__(
+        self, upstream: Stage, stats: StageStats, gate: SyncGate, batch_rows: int, timeout: float
+    ) -> None:
+        super().__init__(upstream, stats)
+        self.rows = RowBuffer(upstream)
         self.gate, self.batch_rows, self.timeout = gate, batch_rows, timeout
         self._passed = 0
         gate.reset()
@@ -90,7 +92,7 @@ class SyncWaitStage(UnaryStage):
             return signal
         if self._passed % self.batch_rows == 0:
             self.gate.wait(self.timeout, self.raise_if_interrupted)
-        chunk = self.rows.take(min(self.rows.have, self.batch_rows - self._passed % self.batch_rows))
+        chunk = self.rows.take(min(self.rows.num_rows, self.batch_rows - self._passed % self.batch_rows))
         self._passed += len(chunk)
         return chunk
 
@@ -99,7 +101,7 @@ class SyncWaitStage(UnaryStage):
         self.gate.wake()
 
     def is_ready(self) -> bool:
-        return False  # whether a row may pass is not ours to know
+        return False  # whether a row may pass depends on the training loop
 
     def skip_epoch(self) -> None:
         self.rows.skip_rest()
@@ -114,9 +116,13 @@ class SyncWaitStage(UnaryStage):
 
 
 @register_stage(ops.SyncWait)
-def _gate(making: StageContext) -> Stage:
-    node = making.node
-    gate = gates.get(node.token)
+def _sync_wait(context: StageContext) -> Stage:
+    node = context.node
+    gate = gates.get(node.gate_id)
     if gate is None:
-        raise PlanError(f"sync_wait({node.condition_name!r}): the dataset that made this gate is gone")
-    return SyncWaitStage(making.up, making.stats, gate, node.batch_rows, making.settings.callback_timeout)
+        raise PlanError(
+            f"sync_wait({node.condition_name!r}): the dataset that created this gate no longer exists"
+        )
+    return SyncWaitStage(
+        context.upstream, context.stats, gate, node.batch_rows, context.settings.callback_timeout
+    )

@@ -1,4 +1,4 @@
-"""Stages that only count: take, skip, deal, repeat."""
+"""Take, skip, shard and repeat stages."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ log = get_logger(__name__)
 
 
 class TakeStage(UnaryStage):
-    """The first ``count`` rows of each epoch; then upstream leaves out its rest."""
+    """The first ``count`` rows of each epoch; then upstream skips the rest."""
 
-    def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
-        super().__init__(up, stats)
-        self.count, self.given = count, 0
+    def __init__(self, upstream: Stage, stats: StageStats, count: int) -> None:
+        super().__init__(upstream, stats)
+        self.count, self.num_taken = count, 0
 
     def pull(self) -> StageOutput:
-        if self.given >= self.count:
+        if self.num_taken >= self.count:
             self.skip_epoch()
             return END_OF_EPOCH
         got = self.upstream.pull()
         if isinstance(got, Signal):
-            self.given = 0
+            self.num_taken = 0
             return got
-        left = self.count - self.given
+        left = self.count - self.num_taken
         if len(got) > left:
             got = got.slice(0, left)
-        self.given += len(got)
+        self.num_taken += len(got)
         self.stats.rows += len(got)
         return got
 
     def skip(self, rows: int) -> int:
-        skipped = self.upstream.skip(min(rows, self.count - self.given))
-        self.given += skipped
+        skipped = self.upstream.skip(min(rows, self.count - self.num_taken))
+        self.num_taken += skipped
         return skipped
 
     def skip_epoch(self) -> None:
         self.upstream.skip_epoch()
-        self.given = 0
+        self.num_taken = 0
 
     def state(self) -> State:
-        # when full, upstream may stand in the middle of a chunk: only the count matters then
-        return {"up": self.upstream.state(), "given": self.given}
+        # after the last row, upstream may be in the middle of a chunk: only the count matters then
+        return {"up": self.upstream.state(), "given": self.num_taken}
 
     def restore(self, state: State) -> None:
         self.upstream.restore(state["up"])
-        self.given = state["given"]
+        self.num_taken = state["given"]
 
 
 class SkipStage(UnaryStage):
     """All but the first ``count`` rows of each epoch."""
 
-    def __init__(self, up: Stage, stats: StageStats, count: int) -> None:
-        super().__init__(up, stats)
+    def __init__(self, upstream: Stage, stats: StageStats, count: int) -> None:
+        super().__init__(upstream, stats)
         self.count, self.left = count, count
 
     def pull(self) -> StageOutput:
@@ -103,17 +103,17 @@ class SkipStage(UnaryStage):
 class ShardStage(UnaryStage):
     """Every ``shards``-th row of the stream, starting with row ``shard``.
 
-    ``even``: when the last round of dealing is short, the shards without a row in it get one from the beginning of
-    the epoch (as if the stream wrapped round), so that all make the same number of steps.
+    ``even``: when the last round is incomplete, the shards without a row in it get one from the beginning of the epoch
+    (as if the stream wrapped around), so that all have the same number of steps.
     """
 
-    def __init__(self, up: Stage, stats: StageStats, shards: int, shard: int, even: bool) -> None:
-        super().__init__(up, stats)
+    def __init__(self, upstream: Stage, stats: StageStats, shards: int, shard: int, even: bool) -> None:
+        super().__init__(upstream, stats)
         self.shards, self.shard, self.even = shards, shard, even
         self.position = 0
-        # rows this shard might need again at the end: any of the first `shard` ones
+        # rows that this shard may repeat at the end: any of the first `shard` rows
         self._first: list[Chunk] = []
-        self._start: State = up.state()
+        self._start: State = upstream.state()
         self._padded = False
 
     def pull(self) -> StageOutput:
@@ -126,18 +126,18 @@ class ShardStage(UnaryStage):
                 return self._end(got)
             for i in range(max(0, min(len(got), self.shard - self.position)) if self.even else 0):
                 self._first.append(got.slice(i, i + 1))
-            places = np.arange(self.position, self.position + len(got))
+            positions = np.arange(self.position, self.position + len(got))
             self.position += len(got)
-            mine = got.take(places % self.shards == self.shard)
-            if len(mine):
-                self.stats.rows += len(mine)
-                return mine
+            selected = got.take(positions % self.shards == self.shard)
+            if len(selected):
+                self.stats.rows += len(selected)
+                return selected
 
     def _end(self, signal: Signal) -> StageOutput:
         short = self.position % self.shards
         if signal is END_OF_EPOCH and self.even and short and self.shard >= short and self._first:
             self._padded = True
-            log.info("shard %d of %d gets one row twice: %d rows", self.shard, self.shards, self.position)
+            log.info("shard %d of %d repeats one row: %d rows", self.shard, self.shards, self.position)
             return self._first[(self.shard - short) % len(self._first)]
         self._next_epoch()
         return signal
@@ -162,7 +162,7 @@ class ShardStage(UnaryStage):
     def restore(self, state: State) -> None:
         self._start, self._padded = state["start"], state["padded"]
         if self.even and not self._padded:
-            # the first rows may be needed again: read the epoch from its start
+            # the first rows may be repeated at the end: read the epoch from its start
             self.upstream.restore(self._start)
             while self.position < state["position"]:
                 got = self.upstream.pull()
@@ -176,19 +176,19 @@ class ShardStage(UnaryStage):
 
 
 class RepeatStage(UnaryStage):
-    """Upstream's epochs one after the other as one; upstream counts its own epochs, we count ours."""
+    """Repeats upstream: ``count`` upstream epochs form one epoch; upstream counts its own epochs."""
 
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         count: int | None,
         epochs: int | None,
         turn_rows: Callable[[], int | None],
     ) -> None:
-        super().__init__(up, stats)
+        super().__init__(upstream, stats)
         self.count, self.epochs = count, epochs
-        # rows of one turn, where that is known without running
+        # rows of one turn, if known without running
         self.turn_rows = turn_rows
         self.turn, self.epoch, self.rows = 0, 0, 0
         self._rows_this_turn = 0
@@ -210,7 +210,7 @@ class RepeatStage(UnaryStage):
             self.turn += 1
             if self.turn == self.count or (self.count is None and empty):
                 if empty and self.count is None:
-                    log.warning("repeat() without end over a dataset that gives no rows: ending the epoch")
+                    log.warning("infinite repeat() over a dataset without rows: ending the epoch")
                 self.turn, self.rows, self.epoch = 0, 0, self.epoch + 1
                 return END_OF_EPOCH
 
@@ -232,7 +232,7 @@ class RepeatStage(UnaryStage):
         return skipped + within
 
     def skip_epoch(self) -> None:
-        """Upstream must skip as many epochs as are left of this one, so that its numbers stay in step."""
+        """Skip the remaining upstream epochs of this epoch, so that epoch numbers stay in step."""
         turns = 1 if self.count is None else self.count - self.turn
         for _ in range(turns):
             self.upstream.skip_epoch()
@@ -244,27 +244,27 @@ class RepeatStage(UnaryStage):
     def restore(self, state: State) -> None:
         self.upstream.restore(state["up"])
         self.turn, self.epoch, self.rows = state["turn"], state["epoch"], state["rows"]
-        # unknown how many rows this turn gave before; assume some, so that an endless repeat goes on
+        # the number of rows of this turn is unknown; assume some, so that an infinite repeat continues
         self._rows_this_turn = 1 if self.rows else 0
 
 
 @register_stage(ops.Take)
-def _take(making: StageContext) -> Stage:
-    return TakeStage(making.up, making.stats, making.node.count)
+def _take(context: StageContext) -> Stage:
+    return TakeStage(context.upstream, context.stats, context.node.count)
 
 
 @register_stage(ops.Skip)
-def _skip(making: StageContext) -> Stage:
-    return SkipStage(making.up, making.stats, making.node.count)
+def _skip(context: StageContext) -> Stage:
+    return SkipStage(context.upstream, context.stats, context.node.count)
 
 
 @register_stage(ops.Shard)
-def _deal(making: StageContext) -> Stage:
-    node = making.node
-    return ShardStage(making.up, making.stats, node.shards, node.shard, node.even)
+def _shard(context: StageContext) -> Stage:
+    node = context.node
+    return ShardStage(context.upstream, context.stats, node.shards, node.shard, node.pad_to_equal)
 
 
 @register_stage(ops.Repeat)
-def _repeat(making: StageContext) -> Stage:
-    turn_rows = partial(making.rows_of, making.node.inputs[0])
-    return RepeatStage(making.up, making.stats, making.node.count, making.epochs, turn_rows)
+def _repeat(context: StageContext) -> Stage:
+    turn_rows = partial(context.rows_of, context.node.inputs[0])
+    return RepeatStage(context.upstream, context.stats, context.node.count, context.epochs, turn_rows)

@@ -1,4 +1,4 @@
-"""batch(max_tokens=...): as many rows as fit into a number of tokens, padding counted."""
+"""Token-budget batching: as many rows per batch as fit into `max_tokens`, padding included."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .stage_registry import StageContext, register_stage
 
 __all__ = ["TokenCountStep", "TokenBatchStage"]
 
-# The column that says how many tokens a row counts for.
+# The column with the number of tokens of a row.
 LENGTH = "_length"
 
 
 class TokenCountStep:
-    """How many tokens each row is long."""
+    """Computes the number of tokens of each row."""
 
     def __init__(self, node: physical.RebatchByTokens) -> None:
         self.node, self.name = node, f"batch(max_tokens={node.max_tokens}) at {node.call_site}"
-        # what padding makes of a column's first axis, where that is a fixed number
+        # padded length of a column's first axis, if fixed
         self.padded = {name: (shape or [None])[0] for name, (shape, _) in (node.pad_info or {}).items()}
 
     def __call__(self, chunk: Chunk, failures: RowErrors) -> Chunk:
@@ -47,7 +47,7 @@ class TokenCountStep:
         return [self.node.length_of] if isinstance(self.node.length_of, str) else columns
 
     def _length(self, names: list[str], *values: Any) -> int:
-        most, column = self.node.max_tokens, ""
+        max_tokens, column = self.node.max_tokens, ""
         if callable(self.node.length_of):
             length = int(self.node.length_of(*values))
             if length < 0:
@@ -59,48 +59,48 @@ class TokenCountStep:
             ]
             length = max(lengths)
             column = names[lengths.index(length)]
-        if length > most:
+        if length > max_tokens:
             raise DataError(
-                f"a row of {length} tokens is more than max_tokens={most} alone; cut it in map(), leave it out with "
+                f"a row of {length} tokens exceeds max_tokens={max_tokens}; truncate it in map(), remove it with "
                 "filter(), or raise max_tokens",
                 **({"column": column} if column else {}),
             )
-        return max(1, length)  # an empty row is one all the same
+        return max(1, length)  # an empty row counts as one token
 
 
 class TokenBatchStage(RebatchStage):
-    """A batch is full when no further row could fit, or when the next one does not."""
+    """A batch is full when no further row can fit, or when the next one does not."""
 
-    def __init__(self, up: Stage, stats: StageStats, node: physical.RebatchByTokens) -> None:
-        super().__init__(up, stats, 1, node.drop_remainder, node.passes, describe(node))
-        self.most, self.most_rows = node.max_tokens, node.most_rows
+    def __init__(self, upstream: Stage, stats: StageStats, node: physical.RebatchByTokens) -> None:
+        super().__init__(upstream, stats, 1, node.drop_remainder, node.passes, describe(node))
+        self.max_tokens, self.max_rows = node.max_tokens, node.max_rows
 
-    def _wanted(self) -> tuple[int, bool]:
+    def _next_batch_size(self) -> tuple[int, bool]:
         while True:
-            lengths = self.rows.values(LENGTH)[: self.most_rows]
-            # rows times the longest only grows with each row
+            lengths = self.rows.values(LENGTH)[: self.max_rows]
+            # rows times maximum length increases with each row
             tokens = np.maximum.accumulate(lengths) * np.arange(1, len(lengths) + 1)
-            rows = int(np.searchsorted(tokens, self.most, side="right"))
+            rows = int(np.searchsorted(tokens, self.max_tokens, side="right"))
             longest = int(lengths[:rows].max())
-            if rows < len(lengths) or rows == self.most_rows or (rows + 1) * longest > self.most:
+            if rows < len(lengths) or rows == self.max_rows or (rows + 1) * longest > self.max_tokens:
                 return rows, True
-            have = self.rows.have
+            have = self.rows.num_rows
             self.rows.fill(have + 1)
-            if self.rows.have == have:
+            if self.rows.num_rows == have:
                 return rows, False
 
-    def _taken(self, rows: int) -> Chunk:
-        chunk = super()._taken(rows)
+    def _take_batch(self, rows: int) -> Chunk:
+        chunk = super()._take_batch(rows)
         return chunk.with_columns({name: c for name, c in chunk.columns.items() if name != LENGTH})
 
     def skip(self, rows: int) -> int:
-        return 0  # how many rows a batch has, only their lengths tell
+        return 0  # the number of rows of a batch depends on their lengths
 
 
 @register_stage(physical.RebatchByTokens)
-def _tokens(making: StageContext) -> Stage:
-    node, stats = making.node, making.stats
+def _token_batch(context: StageContext) -> Stage:
+    node, stats = context.node, context.stats
     counted = SequentialStepStage(
-        making.up, stats, TokenCountStep(node), making.row_error_handler(making.up), whole=True
+        context.upstream, stats, TokenCountStep(node), context.row_error_handler(context.upstream), whole=True
     )
     return TokenBatchStage(counted, stats, node)

@@ -1,8 +1,10 @@
-"""Shuffle of a stream: windows of rows, each emitted in random order while the next one fills.
+"""Window shuffle: shuffles a stream in windows of `buffer_size` rows with a small resumable state, spilling to disk
+when needed.
 
-Unlike a sliding buffer, a window is a function of (seed, epoch, window number), so the state is two numbers and
-the way back to the window's first row, whatever the buffer size. A window has exactly ``buffer_size`` rows (the last
-one of an epoch what is left). Rows beyond its share of the byte budget wait on disk: the budget never changes an order.
+Each window is emitted in random order while the next one fills. Unlike a sliding buffer, a window is a function of
+(seed, epoch, window number), so the state is two numbers and the state that leads back to the window's first row,
+whatever the buffer size. A window has exactly ``buffer_size`` rows (the last one of an epoch has the rest). Rows beyond
+its share of the memory budget are stored on disk: the budget never changes the order.
 """
 
 from __future__ import annotations
@@ -33,41 +35,43 @@ EMIT_BYTES = 1 << 20
 JOIN_BYTES = 4 << 20
 
 
-class _OnDisk:
-    """Rows of one chunk that were written to the window's file."""
+class _SpilledRows:
+    """Rows of one chunk that were spilled to the window's file."""
 
-    def __init__(self, spill: SpillFile, places: list[tuple[int, int]]) -> None:
-        self._spill, self._places = spill, places
+    def __init__(self, spill: SpillFile, offsets: list[tuple[int, int]]) -> None:
+        self._spill, self._offsets = spill, offsets
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def slice(self, start: int, stop: int) -> Chunk:
-        return Chunk.concat([self._spill.row(place) for place in self._places[start:stop]])
+        return Chunk.concat([self._spill.row(offset) for offset in self._offsets[start:stop]])
 
 
 class _Window:
-    """Rows as the chunks they came in; small ones are joined, large ones would double the memory held."""
+    """The rows of a window, in their original chunks. Small windows are joined; joining large ones would double the
+    memory.
+    """
 
     def __init__(self, start: State) -> None:
         self.start = start
-        self.parts: list[Chunk | _OnDisk] = []
+        self.parts: list[Chunk | _SpilledRows] = []
         self.rows = 0
-        # all that its rows take, and the part of it that is held in memory
+        # bytes of all its rows, and the part that is in memory
         self.bytes = 0
         self.held = 0
         self.spill: SpillFile | None = None
         self._ends: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 
     def put(self, chunk: Chunk, size: int, share: int) -> int:
-        """Add rows, on disk where the share of memory is used up; gives the bytes that memory now holds of them."""
+        """Add rows, on disk if the share of memory is used up. Returns the bytes held in memory."""
         self.rows += len(chunk)
         self.bytes += size
         if self.held + size > share:
             self.spill = self.spill or SpillFile()
-            places = self.spill.add(chunk)
-            if places is not None:
-                self.parts.append(_OnDisk(self.spill, places))
+            offsets = self.spill.add(chunk)
+            if offsets is not None:
+                self.parts.append(_SpilledRows(self.spill, offsets))
                 return 0
         self.parts.append(chunk)
         self.held += size
@@ -91,7 +95,7 @@ class _Window:
         return Chunk.concat(rows)
 
     def emit_rows(self, most: int) -> int:
-        """Rows that leave together, in so many bytes: few when they are large."""
+        """Number of rows per emitted chunk within this many bytes: few when rows are large."""
         return max(1, min(EMIT_ROWS, most * self.rows // max(1, self.bytes)))
 
     def close(self) -> None:
@@ -103,7 +107,7 @@ class _Window:
 class WindowShuffleStage(UnaryStage):
     def __init__(
         self,
-        up: Stage,
+        upstream: Stage,
         stats: StageStats,
         size: int,
         seed: int,
@@ -112,16 +116,16 @@ class WindowShuffleStage(UnaryStage):
         budget: MemoryBudget,
         expected: int | None = None,
     ) -> None:
-        super().__init__(up, stats)
-        # rows that the first window will have, where that is known
+        super().__init__(upstream, stats)
+        # rows of the first window, if known
         self.expected = expected
-        self.rows = RowBuffer(up)
+        self.rows = RowBuffer(upstream)
         self.size, self.seed, self.op, self.key, self.budget = size, seed, op, key, budget
-        # the window that empties and the one that fills: together half of what the run may hold
+        # the current window and the next one together use half of the memory budget
         self.share = max(1, budget.limit // 4)
         self.emit = min(EMIT_BYTES, budget.limit // 16)
         self.epoch, self.number, self.offset, self.position = 0, 0, 0, 0
-        self._now: _Window | None = None
+        self._current: _Window | None = None
         self._next: _Window | None = None
         self._order: RandomPermutation | None = None
         self._signal: Signal | None = None
@@ -134,7 +138,7 @@ class WindowShuffleStage(UnaryStage):
                 return
             head = self.rows.peek()
             costs = np.cumsum(_row_bytes(head))
-            # what fits into memory first; the rest of the chunk comes again, for the disk
+            # rows that fit into memory first; the rest of the chunk follows, for the disk
             fits = int(np.searchsorted(costs, self.share - window.held, side="right"))
             n = min(len(head), rows - window.rows)
             n = min(n, fits) if fits else n
@@ -144,12 +148,12 @@ class WindowShuffleStage(UnaryStage):
                     self._check_disk(window, int(costs[n - 1]) / n)
                 held = window.put(self.rows.take(n), int(costs[n - 1]), self.share)
             except ResourceError as error:
-                raise self._no_room(window, error) from error
+                raise self._space_error(window, error) from error
             self.budget.try_reserve(held, must=True)
             self.stats.spilled += 0 if window.spill is None else window.spill.bytes - before
 
     def _check_disk(self, window: _Window, row_bytes: float) -> None:
-        """Refuse before the first row leaves what can be seen not to fit."""
+        """Check the free disk space before the first row is emitted, if the number of rows is known."""
         if self.expected is None:
             return
         needed, free = int(row_bytes * (self.expected - window.rows)), free_bytes(spill_folder())
@@ -158,22 +162,22 @@ class WindowShuffleStage(UnaryStage):
                 f"{spill_folder()} has {free} bytes free, {needed} are needed. Name another in TMPDIR"
             )
 
-    def _no_room(self, window: _Window, error: ResourceError) -> ResourceError:
+    def _space_error(self, window: _Window, error: ResourceError) -> ResourceError:
         mean = -(-window.bytes // max(1, window.rows))
         return ResourceError(
             f"{self.stats.name}: {self.size} rows of about {mean} bytes take {mean * self.size} bytes, the memory "
-            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest has no place: {error}; "
-            f"or raise config.set_memory_budget, or shuffle fewer rows."
+            f"budget of {self.budget.limit} bytes lets a window hold {self.share}, and the rest cannot be spilled: "
+            f"{error}; or raise config.set_memory_budget, or shuffle fewer rows."
         )
 
     def _begin(self) -> bool:
-        """Make the filling window the current one; False when there is none."""
+        """Make the next window the current one; False if there is none."""
         window = self._next = self._next or _Window(self.rows.state())
-        self._fill(window, self.size)  # it fails with the window still ours to close
+        self._fill(window, self.size)  # if it fails, close() still closes the window
         self._next = None
         if not window.rows:
             return False
-        self._now, self.offset = window, 0
+        self._current, self.offset = window, 0
         key = (
             hash_integers(self.seed, self.epoch, self.op, self.number)
             if self.key is None
@@ -184,13 +188,13 @@ class WindowShuffleStage(UnaryStage):
         return True
 
     def pull(self) -> StageOutput:
-        if self._now is None and not self._begin():
+        if self._current is None and not self._begin():
             if self._signal is END_OF_DATA:
                 return END_OF_DATA
             self._next_epoch()
             self.rows.take_signal()
             return END_OF_EPOCH
-        window, order = self._now, self._order
+        window, order = self._current, self._order
         assert window is not None
         assert order is not None
         picks = order.at(self.offset, self.offset + window.emit_rows(self.emit))
@@ -202,8 +206,8 @@ class WindowShuffleStage(UnaryStage):
             self._next = _Window(self.rows.state())
         self._fill(self._next, min(self.offset, self.size))
         if self.offset >= window.rows:
-            self._let_go(window)
-            self._now, self._order = None, None
+            self._release(window)
+            self._current, self._order = None, None
             self.number, self.offset = self.number + 1, 0
         self.stats.rows += len(chunk)
         self.stats.chunks += 1
@@ -213,25 +217,25 @@ class WindowShuffleStage(UnaryStage):
         self.epoch, self.number, self.offset, self.position, self._signal = self.epoch + 1, 0, 0, 0, None
         self._drop()
 
-    def _let_go(self, window: _Window) -> None:
+    def _release(self, window: _Window) -> None:
         self.budget.release(window.held)
         window.close()
 
     def _drop(self) -> None:
-        for window in (self._now, self._next):
+        for window in (self._current, self._next):
             if window is not None:
-                self._let_go(window)
-        self._now = self._next = self._order = None
+                self._release(window)
+        self._current = self._next = self._order = None
 
     def skip_epoch(self) -> None:
         self.rows.skip_rest()
         self._next_epoch()
 
     def state(self) -> State:
-        window = self._now or self._next
+        window = self._current or self._next
         start = self.rows.state() if window is None else window.start
-        place = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
-        return {"rows": start, "position": self.position, **place}
+        position = {"epoch": self.epoch, "number": self.number, "offset": self.offset}
+        return {"rows": start, "position": self.position, **position}
 
     def restore(self, state: State) -> None:
         self.rows.restore(state["rows"])
@@ -246,7 +250,7 @@ class WindowShuffleStage(UnaryStage):
 
 
 def _row_bytes(chunk: Chunk) -> npt.NDArray[np.int64]:
-    """Bytes of each row; the same however the stream was cut into chunks."""
+    """Bytes of each row; independent of chunk boundaries."""
     total = np.zeros(len(chunk), np.int64)
     for column in chunk.columns.values():
         if isinstance(column, VariableLengthColumn):
@@ -267,11 +271,18 @@ def _value_bytes(value: Any) -> int:
 
 
 @register_stage(ops.Shuffle)
-def _shuffle(making: StageContext) -> Stage:
-    node = making.node
-    making.stats.buffer = node.buffer_size
+def _shuffle(context: StageContext) -> Stage:
+    node = context.node
+    context.stats.buffer = node.buffer_size
     known = size_of(node.inputs[0])
     expected = None if known is UNKNOWN else int(min(node.buffer_size, known))
     return WindowShuffleStage(
-        making.up, making.stats, node.buffer_size, making.seed, node.op, node.key, making.budget, expected
+        context.upstream,
+        context.stats,
+        node.buffer_size,
+        context.seed,
+        node.op_id,
+        node.key,
+        context.budget,
+        expected,
     )

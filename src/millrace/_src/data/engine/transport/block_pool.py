@@ -1,8 +1,7 @@
-"""Who may write where: a sender's pool of slabs, and a receiver's leases on them.
+"""Pool of reusable shared memory blocks on the sender and leases on them at the receiver.
 
-A fresh slab costs a page fault per 4 KiB on both sides, so slabs are used again. The sender owns them; the
-receiver's arrays are views, and only when the last view is gone does the slab's number travel back and let
-the sender write again.
+A new block costs a page fault per 4 KiB on both sides, so blocks are reused. The sender owns them; the receiver's
+arrays are views. When the last view is released, the block's number is sent back and the sender may write to it again.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from millrace._src.core.machine.shared_memory import ByteArray
 
 __all__ = ["BlockLeases", "BlockPool", "SharedBlock"]
 
-# Free slabs kept for later. Two chunks in flight and one being written use three.
-SPARE = 4
+# Free blocks kept for reuse. Two chunks in flight and one being written use three.
+MAX_FREE_BLOCKS = 4
 _GRAIN = 1 << 16
 
 
 class SharedBlock:
-    """One slab on its owner's side; ``fd`` is open until the receiver has been given it."""
+    """One block on the sender's side; ``fd`` is open until the receiver has it."""
 
     __slots__ = ("bytes", "fd", "number", "size")
 
@@ -44,45 +43,45 @@ class SharedBlock:
 
 
 class BlockPool:
-    """The slabs of one sender. Not thread-safe: one thread sends."""
+    """The blocks of one sender. Not thread-safe: one thread sends."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.num_created = 0
         self.forgotten: deque[int] = deque()
         self._all: dict[int, SharedBlock] = {}
         self._free: list[SharedBlock] = []
 
-    def take(self, need: int) -> SharedBlock:
-        """The smallest free slab that fits without much waste, else a new one."""
-        fitting = [s for s in self._free if need <= s.size <= max(8 * need, _GRAIN)]
+    def take(self, size: int) -> SharedBlock:
+        """The smallest free block that fits without much waste, otherwise a new one."""
+        fitting = [free for free in self._free if size <= free.size <= max(8 * size, _GRAIN)]
         if fitting:
-            best = min(fitting, key=lambda s: s.size)
+            best = min(fitting, key=lambda free: free.size)
             self._free.remove(best)
             return best
-        if len(self._free) >= SPARE:  # none fits: the sizes have changed, and the oldest goes
+        if len(self._free) >= MAX_FREE_BLOCKS:  # none fits: sizes have changed, so drop the oldest
             self._forget(self._free.pop(0))
-        slab = SharedBlock(self.made, _rounded(need))
-        self.made += 1
-        self._all[slab.number] = slab
-        return slab
+        block = SharedBlock(self.num_created, _round_size(size))
+        self.num_created += 1
+        self._all[block.number] = block
+        return block
 
     def give_back(self, number: int) -> None:
-        """The receiver looks at this slab no more. A number that is not out is ignored."""
-        slab = self._all.get(number)
-        if slab is None or any(free is slab for free in self._free):
+        """The receiver has released this block. The number of a block that is not in use is ignored."""
+        block = self._all.get(number)
+        if block is None or any(free is block for free in self._free):
             return
-        self._free.append(slab)
-        if len(self._free) > SPARE:
+        self._free.append(block)
+        if len(self._free) > MAX_FREE_BLOCKS:
             self._forget(self._free.pop(0))
 
-    def _forget(self, slab: SharedBlock) -> None:
-        del self._all[slab.number]
-        slab.close()
-        self.forgotten.append(slab.number)
+    def _forget(self, block: SharedBlock) -> None:
+        del self._all[block.number]
+        block.close()
+        self.forgotten.append(block.number)
 
     def close(self) -> None:
-        for slab in self._all.values():
-            slab.close()
+        for block in self._all.values():
+            block.close()
         self._all.clear()
         self._free.clear()
 
@@ -90,14 +89,14 @@ class BlockPool:
         return len(self._all)
 
 
-def _rounded(need: int) -> int:
-    """A little more than asked: chunks of nearly equal size share slabs, and untouched pages cost nothing."""
+def _round_size(need: int) -> int:
+    """Round the size up: chunks of similar size share blocks, and untouched pages cost nothing."""
     step = max(_GRAIN, 1 << max(need.bit_length() - 3, 0))
     return -(-need // step) * step
 
 
 class _Lease:
-    """One message's hold on a slab: gone with the last array, it puts the number on the way back."""
+    """The lease of one message on a block; when the last array is released, the block's number is queued for return."""
 
     __slots__ = ("__array_interface__", "_bytes", "_number", "_returns")
 
@@ -106,17 +105,17 @@ class _Lease:
         self.__array_interface__ = dict(whole.__array_interface__, shape=(length,))
 
     def __del__(self) -> None:
-        # May run in any thread, in the middle of anything: a deque's append takes no lock of ours.
+        # May run in any thread at any point: appending to a deque acquires no lock.
         self._returns.append(self._number)
 
 
 class BlockLeases:
-    """The slabs of the other side as mapped here."""
+    """The peer's blocks, mapped in this process."""
 
     def __init__(self) -> None:
         self.returns: deque[int] = deque()
         self._mapped: dict[int, ByteArray] = {}
-        # told of each slab that is mapped here: what comes in it, comes again and again
+        # called with each newly mapped block, which is reused for later messages
         self.adopt: Callable[[ByteArray], None] | None = None
 
     def learn(self, number: int, fd: int, size: int) -> None:
@@ -128,10 +127,10 @@ class BlockLeases:
         self._mapped.pop(number, None)
 
     def lease(self, number: int, length: int) -> ByteArray:
-        """The first ``length`` bytes of a slab, held until no array looks at them."""
+        """The first ``length`` bytes of a block, leased until no array refers to them."""
         whole = self._mapped[number]
         if length > whole.size:
-            raise ValueError(f"a message of {length} bytes cannot lie in a slab of {whole.size}")
+            raise ValueError(f"a message of {length} bytes does not fit into a block of {whole.size}")
         return np.asarray(_Lease(whole, number, length, self.returns))
 
     def close(self) -> None:

@@ -1,9 +1,8 @@
-"""Messages over a socket pair: small ones inside the packet, large ones through shared slabs.
+"""Message channel over a socket pair: small messages inline, large ones through shared memory blocks.
 
-Both ends are alike. A packet holds its kind, where its bytes are, which slabs of the other side are free
-again and which of one's own are gone for good; a new slab's descriptor comes along once. The socket keeps
-packet borders, so a message is there as a whole or not at all, and a peer that dies shows as the end of the
-stream.
+Both ends are alike. A packet holds its type, the location of its bytes, which blocks of the peer are free again and
+which own blocks were dropped; the descriptor of a new block is sent once. The socket preserves packet boundaries, so a
+message arrives completely or not at all, and a peer that dies appears as the end of the stream.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ __all__ = ["MessageChannel", "Message", "RawMessage", "Sendable", "pair"]
 
 INLINE = 32 << 10
 
-# kind, flags, slabs given back, slabs forgotten, slab number, length of the message, size of the slab
+# type, flags, number of returned blocks, number of dropped blocks, block number, message length, block size
 _HEAD = struct.Struct("<BBHHIQQ")
-_IN_SLAB, _NEW_SLAB = 1, 2
-_MOST_NUMBERS = 256
-_PACKET = _HEAD.size + 8 * _MOST_NUMBERS + INLINE
-_ROOM_FOR_FD = socket.CMSG_SPACE(4)
+_IN_BLOCK, _NEW_BLOCK = 1, 2
+_MAX_NUMBERS = 256
+_PACKET = _HEAD.size + 8 * _MAX_NUMBERS + INLINE
+_FD_SPACE = socket.CMSG_SPACE(4)
 
 Message = tuple[int, ByteArray]
 
 
 class Sendable(Protocol):
-    """Something with a known size that can write itself into bytes."""
+    """An object of known size that can write itself into bytes."""
 
     @property
     def size(self) -> int: ...
@@ -47,7 +46,7 @@ class Sendable(Protocol):
 
 
 class RawMessage:
-    """Plain bytes as something to send."""
+    """Bytes as a message."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.size = data, len(data)
@@ -57,12 +56,12 @@ class RawMessage:
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Two connected ends that no other process can find."""
+    """Two connected sockets that no other process can access."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 class MessageChannel:
-    """One end. One thread uses it at a time; :meth:`hang_up` may come from any."""
+    """One end of a channel. One thread uses it at a time; :meth:`hang_up` may be called from any thread."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -72,39 +71,41 @@ class MessageChannel:
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
 
-    def send(self, kind: int, message: Sendable) -> None:
-        """Raises OSError when the other side is gone."""
-        self.post(kind, self.copy(message))
+    def send(self, message_type: int, message: Sendable) -> None:
+        """Copy and send a message. OSError when the peer is gone."""
+        self.post(message_type, self.copy(message))
 
     def copy(self, message: Sendable) -> ByteArray | tuple[SharedBlock, int]:
-        """Take the bytes over. What the message was made of may be dropped before :meth:`post`, so that slabs
-        of the other side it looked at are given back with this very message.
+        """Copy a message for :meth:`post`.
+
+        The message's source may be released before :meth:`post`, so that the peer's blocks it refers to are returned
+        with this message.
         """
         if message.size <= INLINE:
             inline: ByteArray = np.empty(message.size, np.uint8)
             message.write(inline)
             return inline
-        slab = self.pool.take(message.size)
+        block = self.pool.take(message.size)
         try:
-            message.write(slab.bytes)
+            message.write(block.bytes)
         except BaseException:
-            self.pool.give_back(slab.number)
+            self.pool.give_back(block.number)
             raise
-        return slab, message.size
+        return block, message.size
 
-    def post(self, kind: int, copied: ByteArray | tuple[SharedBlock, int]) -> None:
+    def post(self, message_type: int, copied: ByteArray | tuple[SharedBlock, int]) -> None:
         if not isinstance(copied, tuple):
-            self._send(kind, 0, 0, copied.size, 0, copied.data, None)
+            self._send(message_type, 0, 0, copied.size, 0, copied.data, None)
             return
-        slab, length = copied
-        new = slab.fd >= 0
-        flags = _IN_SLAB | (_NEW_SLAB if new else 0)
-        self._send(kind, flags, slab.number, length, slab.size, b"", slab.fd if new else None)
-        slab.close()  # the other side has its own descriptor now
+        block, length = copied
+        new = block.fd >= 0
+        flags = _IN_BLOCK | (_NEW_BLOCK if new else 0)
+        self._send(message_type, flags, block.number, length, block.size, b"", block.fd if new else None)
+        block.close()  # the peer has its own descriptor now
 
     def _send(
         self,
-        kind: int,
+        message_type: int,
         flags: int,
         number: int,
         length: int,
@@ -112,20 +113,20 @@ class MessageChannel:
         inline: bytes | memoryview,
         fd: int | None,
     ) -> None:
-        back = _some(self.leases.returns)
-        gone = _some(self.pool.forgotten)
-        head = _HEAD.pack(kind, flags, len(back), len(gone), number, length, size)
+        back = _pop_numbers(self.leases.returns)
+        gone = _pop_numbers(self.pool.forgotten)
+        head = _HEAD.pack(message_type, flags, len(back), len(gone), number, length, size)
         numbers = array.array("I", back + gone).tobytes()
         rights = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
         self.sock.sendmsg([head, numbers, inline], rights)
 
     def receive(self, timeout: float | None = None) -> Message | None:
-        """The next message; None when the other side is gone. TimeoutError when none came in time."""
+        """The next message; None when the peer is gone. TimeoutError when none arrived in time."""
         if timeout is not None and not self._poll.poll(timeout * 1000):
             raise TimeoutError
         try:
             got, ancillary, flags, _ = self.sock.recvmsg_into(
-                [self._buffer], _ROOM_FOR_FD, socket.MSG_CMSG_CLOEXEC
+                [self._buffer], _FD_SPACE, socket.MSG_CMSG_CLOEXEC
             )
         except ConnectionError:
             return None
@@ -134,14 +135,16 @@ class MessageChannel:
             if got < _HEAD.size:
                 return None
             if flags & socket.MSG_CTRUNC:
-                raise ResourceError("a slab's descriptor did not fit: too many open files (ulimit -n)")
+                raise ResourceError(
+                    "the descriptor of a shared memory block could not be received: too many open files (ulimit -n)"
+                )
             return self._read(memoryview(self._buffer)[:got], fds)
         finally:
             for fd in fds:
                 os.close(fd)
 
     def _read(self, packet: memoryview, fds: list[int]) -> Message:
-        kind, flags, back, gone, number, length, size = _HEAD.unpack_from(packet)
+        message_type, flags, back, gone, number, length, size = _HEAD.unpack_from(packet)
         numbers = array.array("I")
         end = _HEAD.size + numbers.itemsize * (back + gone)
         numbers.frombytes(packet[_HEAD.size : end])
@@ -149,43 +152,43 @@ class MessageChannel:
             self.pool.give_back(free)
         for old in numbers[back:]:
             self.leases.forget(old)
-        if not flags & _IN_SLAB:
+        if not flags & _IN_BLOCK:
             if len(packet) - end != length:
-                raise ValueError(f"a packet holds {len(packet) - end} bytes where {length} were announced")
-            return kind, np.frombuffer(bytearray(packet[end:]), np.uint8)
-        if flags & _NEW_SLAB:
+                raise ValueError(f"a packet holds {len(packet) - end} bytes, expected {length}")
+            return message_type, np.frombuffer(bytearray(packet[end:]), np.uint8)
+        if flags & _NEW_BLOCK:
             self.leases.learn(number, fds[0], size)
-        return kind, self.leases.lease(number, length)
+        return message_type, self.leases.lease(number, length)
 
     def hang_up(self) -> None:
-        """No more is sent from here: the other side reads what is there and then the end."""
+        """Close the sending direction: the peer reads the pending messages and then the end of the stream."""
         self._shut(socket.SHUT_WR)
 
     def cut(self) -> None:
-        """Wake a thread that waits in :meth:`receive`, whatever the other side does."""
+        """Wake a thread that waits in :meth:`receive`, regardless of the peer."""
         self._shut(socket.SHUT_RDWR)
 
     def _shut(self, how: int) -> None:
         try:
             self.sock.shutdown(how)
         except OSError:
-            pass  # the other side was faster
+            pass  # already closed by the peer
 
     def close(self) -> None:
-        """Arrays that were received stay valid: they hold their memory themselves."""
+        """Close the channel. Received arrays stay valid: they own their memory."""
         self.sock.close()
         self.pool.close()
         self.leases.close()
 
 
-def _some(numbers: deque[int]) -> list[int]:
-    """Up to a packet's worth, taken off the deque; other threads may append meanwhile."""
-    return [numbers.popleft() for _ in range(min(len(numbers), _MOST_NUMBERS))]
+def _pop_numbers(numbers: deque[int]) -> list[int]:
+    """Remove up to one packet of numbers from the deque; other threads may append meanwhile."""
+    return [numbers.popleft() for _ in range(min(len(numbers), _MAX_NUMBERS))]
 
 
 def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
     fds = array.array("i")
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+    for level, message_type, data in ancillary:
+        if level == socket.SOL_SOCKET and message_type == socket.SCM_RIGHTS:
             fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
     return fds.tolist()

@@ -1,13 +1,13 @@
-"""A chunk as one run of bytes, and back as views of those bytes.
+"""Chunk codec: encodes a chunk as one byte sequence and decodes it as zero-copy views.
 
-Layout: ``MRC1``, the header's length, the header (JSON: names, types, shapes, offsets), then the columns raw,
-each on a 64-byte border. Dense columns and ragged lists of arrays go as they lie in memory and cost one copy
-out and none in. Everything read from the header is checked against the bytes that are really there.
+Layout: ``MRC1``, the length of the header, the header (JSON: names, dtypes, shapes, offsets), then the raw columns,
+each aligned to 64 bytes. Dense columns and ragged lists of arrays are stored as in memory: one copy when encoding and
+none when decoding. Everything read from the header is checked against the available bytes.
 
-Columns of other Python objects (dicts, PIL images) go as a pickle inside the same bytes. Loading a pickle
-runs what it says, so it is allowed only between a process and the workers it started itself over an unnamed
-socket pair: there ``objects`` is given to :func:`pack` and :func:`decode_chunk`; anywhere else it is left out, and
-such a column is refused on both sides.
+Columns of other Python objects (dicts, PIL images) are pickled into the same bytes. Loading a pickle runs code, so it
+is allowed only between a process and the workers it started itself over an unnamed socket pair: there ``objects`` is
+passed to :func:`encode_chunk` and :func:`decode_chunk`; elsewhere it is omitted, and such columns are rejected on both
+sides.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from millrace._src.core.values.columns import RaggedColumn, StringColumn
 __all__ = ["ALIGN", "ByteSource", "ObjectCodec", "EncodedChunk", "encode_chunk", "read_from", "decode_chunk"]
 
 ALIGN = 64
-# Values of a ragged column lie closer: a thousand short texts must not take a cache line each.
+# Values of a ragged column are aligned less: a thousand short texts must not take a cache line each.
 _ROW_ALIGN = 16
-# A column below this is copied out of the slab: a label kept for a metric must not hold a batch of images.
+# Columns smaller than this are copied out of the block: a label kept for a metric must not keep a batch of images in
+# memory.
 _COPY_BELOW = 4096
 
-# Pieces of a chunk that are written apart from each other; and below this size, none are.
-MOST_PIECES = 64
-SMALL = 1 << 14
+# Maximum number of separately written buffers of a chunk; smaller chunks are written as one buffer.
+MAX_PIECES = 64
+MIN_SPLIT_BYTES = 1 << 14
 
-# made once: json.dumps makes a new one each time
-_written = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+# created once: json.dumps creates a new encoder for each call
+_dump_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 _PREFIX = struct.Struct("<4sI")
 _MAGIC = b"MRC1"
-_RAW_KINDS = frozenset("biufcUSmM")
+_RAW_DTYPE_CODES = frozenset("biufcUSmM")
 
 
 class ObjectCodec(Protocol):
-    """How values that are no arrays become bytes; only for peers that trust each other entirely."""
+    """Encoding of values that are not arrays; only for peers that fully trust each other."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]: ...
 
@@ -54,23 +55,23 @@ class ObjectCodec(Protocol):
 
 
 class EncodedChunk:
-    """A chunk laid out but not yet copied: ask ``size``, find room, then :meth:`write`."""
+    """A chunk with a layout, not yet copied: allocate ``size`` bytes, then call :meth:`write`."""
 
     __slots__ = ("head", "parts", "size")
 
     def __init__(self, head: bytes, parts: list[tuple[int, Any]], size: int) -> None:
         self.head, self.parts, self.size = head, parts, size
 
-    def whole(self) -> ByteArray:
-        """All of it in one run of memory."""
-        made: ByteArray = np.zeros(self.size, np.uint8)
-        self.write(made)
-        return made
+    def to_bytes(self) -> ByteArray:
+        """The whole chunk in one contiguous buffer."""
+        data: ByteArray = np.zeros(self.size, np.uint8)
+        self.write(data)
+        return data
 
     def buffers(self) -> list[Any]:
-        """The same bytes as pieces to write one after the other; what is small or many is copied together first."""
-        if len(self.parts) > MOST_PIECES or self.size < SMALL:
-            return [self.whole()]
+        """The same bytes as consecutive buffers; small chunks and chunks with many parts are copied into one buffer."""
+        if len(self.parts) > MAX_PIECES or self.size < MIN_SPLIT_BYTES:
+            return [self.to_bytes()]
         pieces: list[Any] = [self.head]
         at = len(self.head)
         for offset, part in self.parts:
@@ -97,7 +98,7 @@ class EncodedChunk:
 
 
 class _Layout:
-    """Places parts one after the other; offsets count from the end of the header."""
+    """Assigns consecutive offsets to parts, relative to the end of the header."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[int, Any]] = []
@@ -112,18 +113,18 @@ class _Layout:
 
 
 def is_raw(value: Any) -> bool:
-    """True for arrays that are nothing but their bytes: numbers, bools, dates, fixed-width text."""
-    return type(value) is np.ndarray and value.dtype.kind in _RAW_KINDS and value.dtype.itemsize > 0
+    """Whether the value is an array of raw bytes: numbers, bools, dates, fixed-width text."""
+    return type(value) is np.ndarray and value.dtype.kind in _RAW_DTYPE_CODES and value.dtype.itemsize > 0
 
 
 def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None = None) -> EncodedChunk:
-    """Lay out a chunk, with a few bytes of the caller's own beside it.
+    """Encode a chunk, with a few extra bytes of the caller.
 
     >>> chunk = Chunk({"x": np.arange(6.0).reshape(3, 2)}, np.arange(3, dtype=np.uint64))
-    >>> packed = pack(chunk)
-    >>> room = np.zeros(packed.size, np.uint8)
-    >>> packed.write(room)
-    >>> decode_chunk(room)[0].columns["x"][2].tolist()
+    >>> encoded = encode_chunk(chunk)
+    >>> data = np.zeros(encoded.size, np.uint8)
+    >>> encoded.write(data)
+    >>> decode_chunk(data)[0].columns["x"][2].tolist()
     [4.0, 5.0]
     """
     layout = _Layout()
@@ -139,7 +140,7 @@ def encode_chunk(chunk: Chunk, extra: bytes = b"", objects: ObjectCodec | None =
         "extra": [layout.add(extra, len(extra)), len(extra)],
         "columns": columns,
     }
-    text = _written(header).encode()
+    text = _dump_json(header).encode()
     head = _PREFIX.pack(_MAGIC, len(text)) + text
     base = -(-len(head) // ALIGN) * ALIGN
     return EncodedChunk(head, [(base + offset, part) for offset, part in layout.parts], base + layout.end)
@@ -152,8 +153,13 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: ObjectCode
     if isinstance(column, StringColumn):
         base = int(column.offsets[0])
         text = column.data[base : int(column.offsets[-1])]
-        place = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
-        return [name, "texts", *place, None if column.rows is None else _pack_offsets(layout, column.rows)]
+        layout_of_text = [len(text), layout.add(text, len(text)), _pack_offsets(layout, column.offsets)]
+        return [
+            name,
+            "texts",
+            *layout_of_text,
+            None if column.rows is None else _pack_offsets(layout, column.rows),
+        ]
     if isinstance(column, RaggedColumn):
         values = np.ascontiguousarray(column.values)
         first = layout.add(values, values.nbytes)
@@ -161,7 +167,9 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: ObjectCode
     if isinstance(column, list) and column and all(map(is_raw, column)):
         return _pack_ragged(layout, name, column)
     if objects is None:
-        raise DataError("a column of Python objects cannot be sent here; only arrays can", column=name)
+        raise DataError(
+            "a column of Python objects cannot be sent here; only arrays are supported", column=name
+        )
     try:
         data, buffers = objects.dumps(column)
     except Exception as error:
@@ -175,13 +183,13 @@ def _pack_column(layout: _Layout, name: str, column: Column, objects: ObjectCode
 
 
 def _pack_offsets(layout: _Layout, offsets: npt.NDArray[np.int64]) -> list[int]:
-    """How many, and where they lie; the first is 0."""
+    """Store offsets relative to the first. Returns their number and position."""
     moved = offsets - offsets[0]
     return [len(moved), layout.add(moved, moved.nbytes)]
 
 
 def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
-    """Rows of any shape and type: a table of types, and per row its type, rank and shape as int64."""
+    """Rows of any shape and dtype: a table of dtypes, and per row its dtype, rank and shape as int64."""
     codes: dict[str, int] = {}
     shapes: list[int] = []
     first = layout.add(b"", 0)
@@ -195,16 +203,16 @@ def _pack_ragged(layout: _Layout, name: str, rows: list[Any]) -> list[Any]:
 
 
 def decode_chunk(data: ByteArray, objects: ObjectCodec | None = None) -> tuple[Chunk, bytes]:
-    """The chunk and the extra bytes. Large columns are views of ``data`` and keep it alive."""
+    """Decode a chunk and the extra bytes. Large columns are views of ``data`` and keep it alive."""
     return read_from(data, ByteSource(data), objects)
 
 
 def read_from(head: ByteArray, source: ByteSource, objects: ObjectCodec | None) -> tuple[Chunk, bytes]:
-    """The same from bytes that may lie in several places; ``head`` are those at the beginning."""
+    """Decode a chunk from a byte source with several buffers; ``head`` is the first one."""
     try:
         magic, length = _PREFIX.unpack_from(head.data, 0)
         if magic != _MAGIC or _PREFIX.size + length > head.size:
-            raise ValueError("it does not begin like a chunk")
+            raise ValueError("it does not start like a chunk")
         header = json.loads(bytes(head[_PREFIX.size : _PREFIX.size + length]))
         source.base = -(-(_PREFIX.size + length) // ALIGN) * ALIGN
         rows = header["n"]
@@ -223,7 +231,7 @@ def read_from(head: ByteArray, source: ByteSource, objects: ObjectCodec | None) 
 
 
 class ByteSource:
-    """Reads parts, and refuses any that would lie outside. ``base`` is where the header ends."""
+    """Bounds-checked access to the parts of an encoded chunk. ``base`` is the end of the header."""
 
     def __init__(self, data: ByteArray) -> None:
         self.data, self.base, self.size = data, 0, data.size
@@ -247,37 +255,37 @@ class ByteSource:
 
 def _raw_type(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
-    if dtype.kind not in _RAW_KINDS or not dtype.itemsize:
+    if dtype.kind not in _RAW_DTYPE_CODES or not dtype.itemsize:
         raise ValueError(f"{text!r} is not a type of raw values")
     return dtype
 
 
 def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: ObjectCodec | None) -> Column:
-    kind = entry[1]
-    if kind == "dense":
+    encoding = entry[1]
+    if encoding == "dense":
         _, _, dtype, shape, offset = entry
         array = source.array(_raw_type(dtype), shape, offset)
         return array.copy() if array.nbytes < _COPY_BELOW else array
-    if kind == "texts":
+    if encoding == "texts":
         _, _, size, at, inside, outside = entry
         return _unpack_texts(source, size, at, inside, outside)
-    if kind == "runs":
+    if encoding == "runs":
         _, _, dtype, count, at, inside = entry
         values = source.array(_raw_type(dtype), [count], at)
         return RaggedColumn(
-            values.copy() if values.nbytes < _COPY_BELOW else values, _offsets(source, inside, count)
+            values.copy() if values.nbytes < _COPY_BELOW else values, _read_offsets(source, inside, count)
         )
-    if kind == "ragged":
+    if encoding == "ragged":
         _, _, dtypes, first, meta, count = entry
         table = [_raw_type(text) for text in dtypes]
         shapes = source.array(np.dtype(np.int64), [count], meta).tolist()
         return _unpack_ragged(source, rows, table, first, shapes)
-    if kind == "objects" and objects is not None:
+    if encoding == "objects" and objects is not None:
         _, _, offset, size, buffers = entry
         pickled, parts = source.raw(offset, size), [source.raw(*at) for at in buffers]
         try:
             column = objects.loads(pickled, parts)
-        except Exception as error:  # the user's own __setstate__ may do anything
+        except Exception as error:  # a user-defined __setstate__ may raise anything
             raise DataError(
                 f"the values cannot be rebuilt on this side ({type(error).__name__}: {error})",
                 column=entry[0],
@@ -285,30 +293,30 @@ def _unpack_column(source: ByteSource, entry: list[Any], rows: int, objects: Obj
         if not isinstance(column, (list, np.ndarray)):
             raise ValueError(f"a {type(column).__name__} is not a column")
         return column
-    raise ValueError(f"a column of kind {kind!r} is not accepted here")
+    raise ValueError(f"a column of kind {encoding!r} is not accepted here")
 
 
 def _unpack_texts(
     source: ByteSource, size: int, at: int, inside: list[int], outside: list[int] | None
 ) -> StringColumn:
     data = source.array(np.dtype(np.uint8), [size], at).copy()
-    offsets = _offsets(source, inside, size)
-    data.tobytes().decode()  # a ValueError where it is not UTF-8
+    offsets = _read_offsets(source, inside, size)
+    data.tobytes().decode()  # ValueError if it is not UTF-8
     starts = offsets[offsets < size]
     if (data[starts] & 0xC0 == 0x80).any():
         raise ValueError("a string begins inside a character")
     return StringColumn(
-        data, offsets, None if outside is None else _offsets(source, outside, len(offsets) - 1)
+        data, offsets, None if outside is None else _read_offsets(source, outside, len(offsets) - 1)
     )
 
 
-def _offsets(source: ByteSource, place: list[int], end: int) -> npt.NDArray[np.int64]:
-    """Offsets that begin at 0, never go back, and end where they must."""
-    count, at = place
-    found = source.array(np.dtype(np.int64), [count], at).copy()
-    if not count or found[0] or found[-1] != end or (np.diff(found) < 0).any():
+def _read_offsets(source: ByteSource, location: list[int], end: int) -> npt.NDArray[np.int64]:
+    """Read offsets and check that they start at 0, never decrease, and end at ``end``."""
+    count, at = location
+    offsets = source.array(np.dtype(np.int64), [count], at).copy()
+    if not count or offsets[0] or offsets[-1] != end or (np.diff(offsets) < 0).any():
         raise ValueError("the offsets of a column do not fit its values")
-    return found
+    return offsets
 
 
 def _unpack_ragged(

@@ -1,7 +1,8 @@
-"""A packed chunk left in pieces, for a carrier that copies each of them to its place itself.
+"""Scatter-gather form of an encoded chunk: large buffers stay separate and are not copied.
 
-The bytes are those of ``pack``; what is small lies together in one run, and each large part is the array it came from,
-not yet copied. So a chunk is copied once on its way through a store that takes several buffers, and read where it lies.
+The bytes are those of ``encode_chunk``. Small parts are joined into one buffer, and each large part is the original
+array, not yet copied. So a chunk is copied once on its way through a store that takes several buffers, and decoded in
+place.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from .chunk_codec import ByteSource, EncodedChunk, ObjectCodec, read_from
 
 __all__ = ["split_buffers", "decode_buffers"]
 
-# A part of this size is worth a buffer of its own; smaller ones are copied together.
+# Parts of at least this size are separate buffers; smaller ones are copied together.
 LARGE = 1 << 16
 
 
 def split_buffers(packed: EncodedChunk) -> tuple[list[int], list[ByteArray]]:
-    """Where each run of bytes begins in the whole, and the runs.
+    """Split an encoded chunk into buffers. Returns their start offsets and the buffers.
 
-    >>> from millrace._src.data.engine.transport.chunk_codec import pack
+    >>> from millrace._src.data.engine.transport.chunk_codec import encode_chunk
     >>> big = np.zeros((2, 50_000))
-    >>> starts, runs = split_buffers(pack(Chunk({"x": big}, np.arange(2, dtype=np.uint64))))
-    >>> len(runs), np.shares_memory(runs[1], big)
+    >>> starts, buffers = split_buffers(encode_chunk(Chunk({"x": big}, np.arange(2, dtype=np.uint64))))
+    >>> len(buffers), np.shares_memory(buffers[1], big)
     (3, True)
     """
     starts: list[int] = []
@@ -55,7 +56,7 @@ def _flat(part: Any) -> ByteArray:
 
 
 def _join(small: list[tuple[int, ByteArray]], starts: list[int], runs: list[ByteArray]) -> None:
-    """What is small and lies side by side, as one run."""
+    """Join adjacent small parts into one buffer."""
     if not small:
         return
     first, (last, flat) = small[0][0], small[-1]
@@ -70,19 +71,19 @@ def _join(small: list[tuple[int, ByteArray]], starts: list[int], runs: list[Byte
 def decode_buffers(
     starts: Sequence[int], runs: Sequence[ByteArray], objects: ObjectCodec | None = None
 ) -> tuple[Chunk, bytes]:
-    """The chunk and the extra bytes; large columns are views of their runs.
+    """Decode the chunk and the extra bytes; large columns are views of their buffers.
 
-    >>> from millrace._src.data.engine.transport.chunk_codec import pack
+    >>> from millrace._src.data.engine.transport.chunk_codec import encode_chunk
     >>> chunk = Chunk({"x": np.arange(40_000.0)}, np.arange(40_000, dtype=np.uint64))
-    >>> decode_buffers(*split_buffers(pack(chunk, b"more")))[1]
+    >>> decode_buffers(*split_buffers(encode_chunk(chunk, b"more")))[1]
     b'more'
     """
     if not runs or len(starts) != len(runs) or starts[0] != 0:
         raise FormatError("a packed chunk without a beginning")
-    return read_from(runs[0], _Scattered(starts, runs), objects)
+    return read_from(runs[0], _ScatteredSource(starts, runs), objects)
 
 
-class _Scattered(ByteSource):
+class _ScatteredSource(ByteSource):
     def __init__(self, starts: Sequence[int], runs: Sequence[ByteArray]) -> None:
         super().__init__(runs[0])
         self.starts, self.runs = starts, runs

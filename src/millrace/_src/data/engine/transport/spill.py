@@ -1,7 +1,8 @@
-"""Rows that memory has no room for, in a file without a name: it is gone with its last handle, however the run ends.
+"""Spill file: rows on disk in an unlinked temporary file, each readable by itself.
 
-Rows are packed as between processes, each by itself, so that any one can be read back. What is no array goes as a
-pickle; this process wrote the bytes itself, and nobody else can open the file.
+The file has no name: it is removed with its last handle, however the run ends. Rows are encoded as between processes,
+each separately. Values that are not arrays are pickled; this process wrote the bytes itself, and no other process can
+open the file.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from .chunk_codec import decode_chunk, encode_chunk
 
 __all__ = ["SpillFile", "free_bytes", "spill_folder"]
 
-# Where the temporary folder lies in memory, rows go here: on Linux this one is meant to be on a disk.
+# Used if the temporary folder is in memory: on Linux this folder is meant to be on a disk.
 ON_DISK = "/var/tmp"
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SPACE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class _Pickled:
+class _PickleCodec:
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
         data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
@@ -37,11 +38,11 @@ class _Pickled:
 
 
 class SpillFile:
-    """Rows are added at the end and read back at their places.
+    """Rows are appended and read back by their location.
 
     >>> spill = SpillFile()
-    >>> places = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
-    >>> spill.row(places[1]).columns["x"].tolist()
+    >>> locations = spill.add(Chunk({"x": np.arange(3.0)}, np.arange(3, dtype=np.uint64)))
+    >>> spill.row(locations[1]).columns["x"].tolist()
     [1.0]
     >>> spill.close()
     """
@@ -49,25 +50,25 @@ class SpillFile:
     def __init__(self, folder: str | None = None) -> None:
         self.folder = folder or spill_folder()
         self.bytes = 0
-        import tempfile  # few runs spill: no import waits for it
+        import tempfile  # imported here: few runs spill
 
         try:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="millrace-", buffering=0)  # noqa: SIM115
         except OSError as error:
-            raise self._refused(error, 0) from error
+            raise self._write_error(error, 0) from error
 
     def add(self, chunk: Chunk) -> list[tuple[int, int]] | None:
-        """Write every row; gives their places, or None where a value cannot be written."""
+        """Write every row. Returns their locations, or None if a value cannot be written."""
         try:
-            packed = [encode_chunk(chunk.slice(i, i + 1), objects=_Pickled()) for i in range(len(chunk))]
+            packed = [encode_chunk(chunk.slice(i, i + 1), objects=_PickleCodec()) for i in range(len(chunk))]
         except DataError:  # it does not pickle
             return None
-        places = []
+        offsets = []
         for row in packed:
-            self._write(row.whole().data)
-            places.append((self.bytes, row.size))
+            self._write(row.to_bytes().data)
+            offsets.append((self.bytes, row.size))
             self.bytes += row.size
-        return places
+        return offsets
 
     def _write(self, data: memoryview) -> None:
         at = 0
@@ -75,24 +76,24 @@ class SpillFile:
             try:
                 at += os.pwrite(self._file.fileno(), data[at:], self.bytes + at)
             except OSError as error:
-                raise self._refused(error, len(data)) from error
+                raise self._write_error(error, len(data)) from error
 
-    def row(self, place: tuple[int, int]) -> Chunk:
-        """The row at a place, as a chunk of one."""
-        offset, size = place
+    def row(self, location: tuple[int, int]) -> Chunk:
+        """The row at a location, as a chunk of one row."""
+        offset, size = location
         data = np.empty(size, np.uint8)
         at = 0
         while at < size:
             got = os.preadv(self._file.fileno(), [data.data[at:]], offset + at)
             if not got:
                 raise ResourceError(
-                    f"a temporary file in {self.folder} ends at byte {offset + at}: it was cut"
+                    f"a temporary file in {self.folder} ends at byte {offset + at}: it was truncated"
                 )
             at += got
-        return decode_chunk(data, _Pickled())[0]
+        return decode_chunk(data, _PickleCodec())[0]
 
-    def _refused(self, error: OSError, wanted: int) -> ResourceError:
-        if error.errno in _NO_ROOM:
+    def _write_error(self, error: OSError, wanted: int) -> ResourceError:
+        if error.errno in _NO_SPACE_ERRNOS:
             return ResourceError(
                 f"{self.folder} is full: {self.bytes} bytes of rows were written there and {wanted} more do not "
                 f"fit ({free_bytes(self.folder)} bytes are free). Free some, or name another folder in TMPDIR"
@@ -115,25 +116,25 @@ def free_bytes(folder: str) -> int:
 
 
 def spill_folder() -> str:
-    """The folder for temporary files: TMPDIR if it is set, and else one that is on a disk."""
+    """The folder for temporary files: TMPDIR if set, otherwise one on a disk."""
     import tempfile
 
     usual = tempfile.gettempdir()
-    if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _in_memory(usual):
+    if any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")) or not _is_in_memory(usual):
         return usual
-    return ON_DISK if os.access(ON_DISK, os.W_OK) and not _in_memory(ON_DISK) else usual
+    return ON_DISK if os.access(ON_DISK, os.W_OK) and not _is_in_memory(ON_DISK) else usual
 
 
-def _in_memory(folder: str) -> bool:
-    """Whether a folder lies in a file system of memory, as far as the system tells."""
-    best, kind = "", ""
+def _is_in_memory(folder: str) -> bool:
+    """Whether a folder is on an in-memory file system, as far as the system reports it."""
+    best, file_system = "", ""
     try:
         with open("/proc/mounts", encoding="utf-8", errors="replace") as mounts:
             for line in mounts:
                 _, at, of, *_ = line.split()
                 inside = folder == at or folder.startswith(at.rstrip("/") + "/")
                 if inside and len(at) >= len(best):
-                    best, kind = at, of
+                    best, file_system = at, of
     except OSError:
         return False
-    return kind in ("tmpfs", "ramfs")
+    return file_system in ("tmpfs", "ramfs")

@@ -71,8 +71,11 @@ class CsvFormat:
         self.typed = any(
             column_type is not str for name, column_type in zip(self.columns, self.types) if name is not None
         )
-        self.scan_id = f"csv, {skip} skipped"
         self._seen = 0
+
+    @property
+    def scan_id(self) -> str:
+        return f"csv, {self.skip} skipped"
 
     # --- offsets of the records -------------------------------------------------------------------------
 

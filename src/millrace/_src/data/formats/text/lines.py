@@ -76,7 +76,10 @@ class LineFormat:
     ) -> None:
         self.column, self.keep_blank, self.strip = column, keep_blank or paired, strip
         self.blank_together = paired
-        self.scan_id = "lines, blank too" if self.keep_blank else "lines"
+
+    @property
+    def scan_id(self) -> str:
+        return "lines, blank too" if self.keep_blank else "lines"
 
     def scan(self, path: str) -> ByteRanges:
         spans = line_spans(path)

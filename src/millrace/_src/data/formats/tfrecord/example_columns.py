@@ -55,8 +55,11 @@ class ExampleFormat:
     def __init__(self, columns: Mapping[str, FeatureSpec], compression: str = "") -> None:
         self.columns = dict(columns)
         self.opener = DecompressedFile(compression) if compression else None
-        self.scan_id = f"tfrecord {compression}"
         self._forms: dict[int, Any] = {}
+
+    @property
+    def scan_id(self) -> str:
+        return f"tfrecord {self.opener.compression if self.opener else ''}"
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_forms": {}}

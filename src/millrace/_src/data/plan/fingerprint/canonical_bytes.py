@@ -1,4 +1,4 @@
-"""Plain data as bytes: equal bytes for equal values of equal types, in any process."""
+"""Canonical bytes of plain data: equal bytes for equal values of equal types, in any process."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from millrace._src.core.stable_ids import is_ours, stored_name
 
 __all__ = ["NotCanonical", "path_of", "canonical_bytes"]
 
-# Of a larger array, this much is looked at, in blocks spread evenly over it, unless the caller wants all.
+# Of a larger array, this many bytes are hashed, in evenly spread blocks, unless the caller requests all.
 MAX_BYTES = 16 << 20
 BLOCK = 1 << 12
-# From this length on, a container of values of one type is written at once.
+# From this length on, a container with values of one type is encoded in bulk.
 BULK_LENGTH = 64
 
 
 class NotCanonical(Exception):
-    """There is more to this value than its bytes."""
+    """The value is not plain data."""
 
 
 def module_of(obj: Any) -> str:
-    """The module that a class or function says it is from; one that was made by hand may say nothing.
+    """The ``__module__`` of a class or function; "" where it has none, such as a manually created type.
 
     >>> module_of(int), module_of(type("X", (), {"__module__": None}))
     ('builtins', '')
@@ -35,9 +35,9 @@ def module_of(obj: Any) -> str:
 
 
 def path_of(obj: Any) -> bytes:
-    """What stands for a class or a function of C code: the id of ours, or where it is found.
+    """The bytes that identify a class or a function of C code: its stable id, or its module and name.
 
-    The main script has one name, in workers too.
+    The main script has the same name in workers.
     """
     module, name = stored_name(obj)
     if not module and is_ours(obj):
@@ -46,7 +46,10 @@ def path_of(obj: Any) -> bytes:
 
 
 def canonical_bytes(value: Any, most: int | None = MAX_BYTES) -> bytes:
-    """The value as bytes, or NotPlain; of arrays with more than ``most`` bytes a part is looked at.
+    """The canonical bytes of a value; of arrays with more than ``most`` bytes only a part is hashed.
+
+    Raises:
+        NotCanonical: if the value is not plain data.
 
     >>> (
     ...     canonical_bytes({1, 2}) == canonical_bytes({2, 1}),
@@ -73,7 +76,7 @@ def _write(out: list[bytes], value: Any, parents: list[int]) -> None:
         _put(out, *write(value))
     elif value_type in _CONTAINERS:
         if id(value) in parents:
-            raise NotCanonical  # a circle
+            raise NotCanonical  # a circular reference
         _container(out, value_type, value, [*parents, id(value)])
     else:
         _put(out, *_encode_object(value))
@@ -107,7 +110,7 @@ def _container(out: list[bytes], container_type: type, value: Any, parents: list
 
 
 def _pack_uniform(value: Any) -> tuple[bytes, bytes] | None:
-    """Many values of one type at once: a vocabulary has a million words."""
+    """Encode many values of one type in bulk: a vocabulary has a million words."""
     types = set(map(type, value))
     try:
         if types == {str}:
@@ -156,7 +159,7 @@ def _encode_object(value: Any) -> tuple[bytes, bytes]:
         return b"a", _array(value)
     if isinstance(value, type) and issubclass(value, np.generic):
         return b"t", path_of(value)
-    for base, write in _EXACT.items():  # a user's kind of text or number
+    for base, write in _EXACT.items():  # a user's subclass of text or numbers
         if isinstance(value, base):
             return b"k", path_of(type(value)) + b"".join(write(value))
     if hasattr(type(value), "__fspath__"):
@@ -175,7 +178,7 @@ def _dtype(value: np.dtype[Any]) -> bytes:
 
 
 def _encode_foreign_array(value: Any) -> bytes:
-    """A tensor of another library, as numpy sees it."""
+    """Encode a tensor of another library through numpy."""
     try:
         return _array(np.asarray(value))
     except NotCanonical:

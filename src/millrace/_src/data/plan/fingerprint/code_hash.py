@@ -1,4 +1,4 @@
-"""A function's code as bytes, and the outer variables it uses. Names of files and numbers of lines do not count."""
+"""Canonical bytes of a function's code without file names and line numbers, and the outer variables that it uses."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .canonical_bytes import NotCanonical, canonical_bytes, path_of
 
 __all__ = ["VariableUse", "code_bytes", "outer_variables"]
 
-# Of a code object's flags: *args, **kwargs, generator, coroutine and their kin; not how annotations are kept.
+# The relevant flags of a code object: *args, **kwargs, generator, coroutine; not those of annotations.
 _FLAGS = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200
 
 
 class VariableUse(NamedTuple):
-    """An outer variable and what the code does with it: ``args.scale`` is ("args", (("attribute", "scale"),))."""
+    """An outer variable and the accesses to it: ``args.scale`` is ("args", (("attribute", "scale"),))."""
 
     name: str
     steps: tuple[tuple[str, Any], ...] = ()
@@ -30,7 +30,7 @@ class VariableUse(NamedTuple):
 
 
 def code_bytes(code: types.CodeType, doc: str | None = None) -> bytes:
-    """The instructions, constants, names and parameters; a docstring at the head of the constants is left out."""
+    """The instructions, constants, names and parameters, without the docstring."""
     constants = code.co_consts
     if doc is not None and constants and constants[0] == doc:
         constants = (None, *constants[1:])
@@ -50,11 +50,11 @@ def code_bytes(code: types.CodeType, doc: str | None = None) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def outer_variables(code: types.CodeType) -> tuple[VariableUse, ...]:
-    """Globals and closure variables of the code and of what is nested in it, sorted; not those it assigns itself."""
+    """Global and closure variables of the code and of nested code, sorted; without those that it assigns."""
     uses, assigned = _scan(code)
     kept = {(use.text, use) for use in uses if use.name not in assigned}
     whole = {use.name for _, use in kept if not use.steps}
-    # where the whole is used, its parts add nothing
+    # if the whole variable is used, uses of its parts are redundant
     return tuple(use for _, use in sorted(kept, key=lambda p: p[0]) if not use.steps or use.name not in whole)
 
 
@@ -70,7 +70,7 @@ def _scan(code: types.CodeType) -> tuple[list[VariableUse], set[str]]:
     uses: list[VariableUse] = []
     assigned: set[str] = set()
     outer = set(code.co_freevars)
-    # taking code apart is slow; every other byte is an instruction (or room that it keeps), and most use nothing outer
+    # disassembling is slow; every other byte is an instruction (or inline cache), and most code uses no outer variable
     steps = [] if _OUTER_CODES.isdisjoint(code.co_code[::2]) else list(dis.get_instructions(code))
     for index, step in enumerate(steps):
         if step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and step.argval in outer):
@@ -83,7 +83,7 @@ def _scan(code: types.CodeType) -> tuple[list[VariableUse], set[str]]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner, stored = _scan(constant)
-            local = set(code.co_cellvars)  # made here: not from outside
+            local = set(code.co_cellvars)  # defined here: not outer variables
             freed = set(constant.co_freevars)
             uses += [use for use in inner if use.name not in local or use.name not in freed]
             assigned |= {name for name in stored if name not in local or name not in freed}

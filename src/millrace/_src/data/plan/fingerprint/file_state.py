@@ -1,4 +1,4 @@
-"""What files hold, as far as their sizes and times tell: a file that was written anew is another one."""
+"""File state: sizes and modification times of files, which detect changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["files_state"]
 
 
 def files_state(arguments: Any) -> bytes:
-    """A hash of all files that are named among a source's arguments, and of those in the folders that are.
+    """A hash of the state of all files and folders that are named in a source's arguments.
 
     >>> files_state({"rows": 3}) == files_state({"rows": 4})
     True
@@ -22,7 +22,7 @@ def files_state(arguments: Any) -> bytes:
     return hasher.digest()
 
 
-# Of a folder with more files than this, the state is taken once in a process, and again when a file came or went.
+# The state of a folder with more files than this is cached per process until a file is added or removed.
 LARGE_FOLDER = 20_000
 _known: dict[str, tuple[list[int], bytes]] = {}
 
@@ -42,7 +42,7 @@ def _state_of(path: str) -> bytes:
 
 
 def _stamp(path: str) -> list[int]:
-    """When a folder, and each folder in it, got or lost a file last."""
+    """Modification times of a folder and of its subfolders: when a file was last added or removed."""
     if not os.path.isdir(path):
         return []
     with os.scandir(path) as entries:
@@ -51,7 +51,7 @@ def _stamp(path: str) -> list[int]:
 
 
 def _paths(value: Any) -> Iterator[str]:
-    """Names of files and folders that are there."""
+    """The names of existing files and folders in a value."""
     if isinstance(value, (str, os.PathLike)):
         text = os.fspath(value)
         if isinstance(text, str) and "\0" not in text and os.path.exists(text):
@@ -76,7 +76,7 @@ def _states(path: str) -> Iterator[bytes]:
         else:
             try:
                 yield _state(entry.path, entry.stat())
-            except OSError:  # it is gone, or points nowhere: the reader will say so
+            except OSError:  # deleted, or a broken link: the reader will report it
                 yield entry.path.encode(errors="surrogateescape")
 
 

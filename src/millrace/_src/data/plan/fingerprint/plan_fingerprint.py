@@ -1,11 +1,11 @@
-"""What a plan is: everything that decides which rows come in which order, and nothing else.
+"""Plan fingerprint: everything that determines the rows and their order, and nothing else.
 
-Workers, executors, chunk sizes and the memory budget are no part of it, nor are files and lines of the user's script. A
-source counts by its arguments and its size; what its rows hold is looked at only for a key (:func:`cache_key`), by
-which rows that were kept may be found again. There, files count by their size and the time they were written.
+Workers, executors, chunk sizes and the memory budget are not part of it, nor are files and lines of the user's script.
+A source is identified by its arguments and its size; the contents of its rows are included only in a cache key
+(:func:`cache_key`). There, files are identified by their size and modification time.
 
-Arguments that have their default are left out. A state keeps a few characters for each part of each op. That is enough
-to name the op and the part that differ when it meets another plan.
+Arguments with their default value are omitted. A saved state has a few characters for each part of each op, which is
+enough to name the op and the part that differ from another plan.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from .value_hash import LeafHash, hash_leaves
 
 __all__ = ["Fingerprint", "compute_fingerprint", "cache_key"]
 
-# Fields that say where, by whom and how fast, and those that `bind` and the passes derive from the tree.
+# Fields about execution and speed, and those that `bind` and the passes derive from the tree.
 EXCLUDED_FIELDS = frozenset(("inputs", "num_workers", "wants_processes", "gate_id", "passes", "cache"))
 # Fields that had another name in version 0.2.0: fingerprints and saved states contain the old one.
 STORED_NAMES = {"from_batch_sampler": "whole", "max_rows": "most_rows", "pad_to_equal": "even"}
-# Fields that say which rows come in which order, and nothing of what a row holds.
+# Fields that determine which rows come in which order, but not their contents.
 ORDER_FIELDS = frozenset(("sampler", "batch_sampler"))
 # Arguments of sources that do the same.
 ORDER_ARGUMENTS = frozenset(("num_samples", "shuffle", "num_shards", "shard_id", "shard_equal_rows", "limit"))
-# Settings that change rows, and those that change what one row holds.
+# Settings that change the rows of a run, and those that change the contents of a row.
 ROW_SETTINGS = ("error_samples_mode", "decode_tolerance")
 SINGLE_ROW_SETTINGS = ("decode_tolerance",)
-# Parts of an op that are kept apart in a state; further ones are kept together.
+# Parts of an op that are stored separately in a state; further ones are combined.
 MAX_PARTS = 40
 MARK = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class OpFingerprint:
-    """One op: its name, where the user wrote it, and its parts."""
+    """The fingerprint of one op: its name, its call site, and its parts."""
 
     label: str
     where: str
@@ -64,7 +64,7 @@ class OpFingerprint:
         ]
 
     def digests(self) -> list[str]:
-        """A few characters for each part: of what and where it is."""
+        """A few characters for each part: a hash of its path and value."""
         parts = [f"{leaf.path}\n{leaf.description}\n".encode() + leaf.digest for leaf in self.parts()]
         return [base64.urlsafe_b64encode(hashlib.sha256(p).digest())[:MARK].decode() for p in parts]
 
@@ -74,7 +74,7 @@ class OpFingerprint:
 
 
 class Fingerprint:
-    """The identity of a plan. Objects are looked at when it is made, sizes of sources when it is asked for."""
+    """The identity of a plan. Objects are hashed on creation, sizes of sources when they are first needed."""
 
     def __init__(self, root: Node, settings: Settings, contents: bool = False, ordered: bool = True) -> None:
         self._arguments = (root, settings, contents, ordered)
@@ -85,7 +85,7 @@ class Fingerprint:
         self._settings = OpFingerprint("config", "", 0, tuple(leaves))
         excluded = EXCLUDED_FIELDS if ordered else EXCLUDED_FIELDS | ORDER_FIELDS
         nodes = [node for node in walk(root) if ordered or node.order_step() is None]
-        if contents:  # a cache below another changes no row
+        if contents:  # a cache does not change rows
             nodes = [node for node in nodes if not hasattr(node, "logical_input")]
         self._nodes = [(node, _leaves(node, contents, excluded)) for node in nodes]
         self._ops: list[OpFingerprint] | None = None
@@ -103,7 +103,7 @@ class Fingerprint:
 
     @property
     def text(self) -> str:
-        """The whole as one hash; equal for equal plans, in any process."""
+        """One hash of all parts; equal for equal plans, in any process."""
         if not self._text:
             hasher = hashlib.sha256()
             for op in self.ops:
@@ -114,16 +114,16 @@ class Fingerprint:
         return self._text
 
     def of_0_2_0(self) -> Fingerprint:
-        """The same plan as version 0.2.0 knew it: by module paths in the place of ids."""
+        """The fingerprint of the same plan in version 0.2.0: with module paths instead of ids."""
         with naming_of_0_2_0():
             return Fingerprint(*self._arguments)
 
     def marks(self) -> list[str]:
-        """What a state keeps, to say later what differs."""
+        """The hashes that a saved state stores, to describe differences later."""
         return [f"{op.label}:{''.join(op.digests())}" for op in self.ops]
 
     def differences(self, saved: Sequence[str]) -> str:
-        """How this plan differs from the one whose marks these are, in words."""
+        """Describe how this plan differs from the one with these stored hashes."""
         ops = self.ops
         before = [str(mark).rpartition(":") for mark in saved]
         labels = [label for label, _, _ in before]
@@ -131,7 +131,7 @@ class Fingerprint:
             return (
                 f"it was {_chain(labels[1:])}, this one is {_chain([op.label for op in ops[1:]])}"
                 if labels[1:] != [op.label for op in ops[1:]]
-                else "its settings are of another kind"
+                else "its settings differ"
             )
         differing = [
             f"{op.name}: {part}"
@@ -146,7 +146,7 @@ def _chain(labels: list[str]) -> str:
 
 
 def _changed_parts(op: OpFingerprint, saved: str) -> list[str]:
-    """The parts of an op whose marks the saved one had not."""
+    """The parts of an op whose hashes are not in the saved ones."""
     remaining = [saved[start : start + MARK] for start in range(0, len(saved), MARK)]
     changed: list[str] = []
     for part, mark in zip(op.parts(), op.digests(), strict=True):
@@ -162,11 +162,11 @@ def _leaves(node: Node, contents: bool, excluded: frozenset[str] = EXCLUDED_FIEL
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
         if field.metadata.get("added") or field.name in excluded or _is_default(value, field.default):
-            continue  # so that an op may gain an argument without making saved states useless
+            continue  # so that a new argument of an op does not invalidate saved states
         if field.name == "source":
             leaves += _source(value, contents, ordered="sampler" not in excluded)
         elif field.name == "callbacks":
-            # what they do is their own affair; that they are there keeps a shuffle above them where it is
+            # their code does not matter; their presence does, since it keeps a shuffle above them from moving
             leaves += hash_leaves("callbacks", bool(value))
         else:
             leaves += hash_leaves(STORED_NAMES.get(field.name, field.name), value, whole=contents)
@@ -196,7 +196,7 @@ def _size(node: Node) -> LeafHash | None:
         return None
     try:
         rows = node.source.size()
-    except MillraceError:  # whoever reads the first row is told why
+    except MillraceError:  # the same error is raised when the first row is read
         rows = None
     return hash_leaves("size", rows)[0]
 
@@ -207,8 +207,8 @@ def compute_fingerprint(root: Node, settings: Settings) -> Fingerprint:
 
 
 def cache_key(root: Node, settings: Settings, *, ordered: bool = True) -> str:
-    """One hash for the rows that leave a node: equal in every process for equal pipelines over equal data.
+    """One hash for the output rows of a node: equal in every process for equal pipelines over equal data.
 
-    Not ``ordered``: for each row under its number in the source, whichever rows come and in whatever order.
+    If not ``ordered``, it is the key for rows stored by their number in the source, independent of their order.
     """
     return Fingerprint(root, settings, contents=True, ordered=ordered).text

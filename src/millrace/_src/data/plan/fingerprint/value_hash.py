@@ -1,18 +1,19 @@
-"""What a value is, from its fields: the same in another process and on another day.
+"""Stable hashes of values from their fields: the same in every process and on every day.
 
-A value is taken apart into *leaves*: paths such as ``operations[1].function``, each with a hash of what is there.
-Equal values have equal leaves; where two differ, the leaf says which part it is. Nothing here is taken from printed
-text, from addresses or from the place of a line in a file.
+A value is decomposed into *leaves*: paths such as ``operations[1].function``, each with a hash of the value there.
+Equal values have equal leaves; where two values differ, the leaf names the part. Printed text, addresses and line
+numbers are never used.
 
-- Plain data (numbers, text, bytes, arrays, types, enums, and containers of them) counts by its value and type. Of an
-  array above 16 MiB, evenly spread blocks are looked at (of one that a source uses, above 64 KiB).
-- A function counts by its bytecode, constants, names and defaults, and by what it closes over and the globals it names,
-  as far as it uses them: for ``args.scale`` the attribute alone, for ``table.get(x)`` the table. A variable that it
-  assigns itself, and a list that it only appends to, are running state.
-- An object counts by its class and its fields, or what ``__getstate__`` gives. A user's class counts by its code too.
-- The standard library and installed packages count by name, so does Millrace itself.
-- A generator of random numbers counts by its class, since it moves with every call; so do loggers, locks and pools, and
-  what shows no fields.
+- Plain data (numbers, text, bytes, arrays, types, enums, and containers of them) is hashed by value and type. Of an
+  array above 16 MiB, evenly spread blocks are hashed (for an array of a source, above 64 KiB).
+- A function is hashed by its bytecode, constants, names and defaults, and by the closure variables and globals that it
+  uses, as far as it uses them: for ``args.scale`` only the attribute, for ``table.get(x)`` the table. A variable that
+  it assigns, and a list that it only appends to, are state of the run and are ignored.
+- An object is hashed by its class and its fields, or the result of ``__getstate__``. A class of the user is also hashed
+  by its code.
+- The standard library, installed packages and Millrace are hashed by name.
+- A random number generator is hashed by its class, since its state changes with every call; so are loggers, locks,
+  pools, and objects without fields.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ from .code_hash import code_bytes, outer_variables
 
 __all__ = ["LeafHash", "is_library", "hash_leaves"]
 
-# Deeper than this, a value counts by its class: nobody writes such a thing by hand.
+# Below this depth, a value is hashed by its class: such nesting is not written manually.
 MAX_DEPTH = 40
-# Calls that write something down and read nothing, and what they are made on.
+# Methods that only add values and read nothing, and the types that have them.
 APPEND_METHODS = frozenset(("add", "append", "appendleft", "extend", "extendleft", "insert", "update"))
 APPEND_TYPES = (list, set, dict, collections.deque)
-# Where objects of the standard library are from that hold no data of the user's.
+# Modules of the standard library whose objects hold no data of the user.
 MACHINERY = {"_queue", "_thread", "_weakrefset", "asyncio", "concurrent", "contextvars", "logging"}
 MACHINERY |= {"multiprocessing", "queue", "socket", "subprocess", "tempfile", "threading", "weakref"}
-# What a source uses is mostly its data, which a state takes on trust as it takes the bytes of files.
+# The arrays of a source are mostly its data, which a state does not verify, as it does not verify the bytes of files.
 SOURCE_BYTES = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
 class LeafHash:
-    """One part of a value: where it is, what it is in words, a hash of it, and its value where that is short."""
+    """One part of a value: its path, a description, its hash, and its text if that is short."""
 
     path: str
     description: str
@@ -67,7 +68,7 @@ class LeafHash:
 
 
 def hash_leaves(path: str, value: Any, *, shallow: bool = False, whole: bool = False) -> list[LeafHash]:
-    """The leaves of a value; ``shallow`` takes objects inside its fields by their class, ``whole`` all of an array."""
+    """The leaves of a value; ``shallow`` hashes objects inside its fields by class, ``whole`` all bytes of arrays."""
     taker = _ValueHasher(shallow, None if whole else SOURCE_BYTES if shallow else MAX_BYTES)
     taker.take(path, value)
     return taker.leaves
@@ -82,15 +83,15 @@ def _digest(*parts: bytes) -> bytes:
 
 
 class _ValueHasher:
-    """Takes one value apart. What was seen before counts by its number, so circles end."""
+    """Decomposes one value. An object that was visited before is hashed by its number, so circular references end."""
 
     def __init__(self, shallow: bool, most: int | None, classes: tuple[type, ...] = ()) -> None:
         self.leaves: list[LeafHash] = []
         self.shallow, self.most = shallow, most
-        # those whose code is being looked at: a class may hold an object of its own kind
+        # the classes whose code is being hashed: a class may hold an instance of itself
         self._classes = classes
         self._seen: dict[int, int] = {}
-        self._alive: list[Any] = []  # an address means something only while its object lives
+        self._alive: list[Any] = []  # keep objects alive, so that their addresses stay unique
         self._depth = 0
 
     def add(self, path: str, description: str, *parts: bytes, shown: str = "") -> None:
@@ -138,7 +139,7 @@ class _ValueHasher:
         self._hash_extra_state(path, value, description)
 
     def _hash_extra_state(self, path: str, value: Any, description: str) -> None:
-        """What a user's kind of list or dict is beside its items."""
+        """Hash the state of a user's subclass of list or dict other than its items."""
         value_class = type(value)
         if not is_library(module_of(value_class)):
             self._class_code(path, value_class)
@@ -156,7 +157,7 @@ class _ValueHasher:
         self._class_code(path, value)
 
     def _class_code(self, path: str, cls: type) -> None:
-        """The methods and attributes of a user's class and of the user's classes above it."""
+        """Hash the methods and attributes of a user's class and of its base classes in user code."""
         if cls in self._classes:
             return
         parts: list[bytes] = []
@@ -167,7 +168,7 @@ class _ValueHasher:
                 member = _unwrap_member(member)
                 if name.startswith("__") and not isinstance(member, types.FunctionType):
                     continue
-                # the class itself may be inside (super() closes over it): it is known from here on
+                # a member may refer to the class itself (super() closes over it): mark it as visited
                 inner = _ValueHasher(self.shallow, self.most, (*self._classes, cls))
                 inner._seen = {id(k): n for n, k in enumerate(cls.__mro__)}
                 inner.take("", member)
@@ -203,16 +204,16 @@ class _ValueHasher:
                 self._hash_use(path, value.__globals__[use.name], use.steps, f"the global {use.text!r}")
 
     def _hash_use(self, path: str, value: Any, steps: tuple[tuple[str, Any], ...], description: str) -> None:
-        """A variable as far as the function uses it: a module's attribute, a namespace's field, an item."""
+        """Hash a variable as far as the function uses it: an attribute of a module or namespace, or an item."""
         for access, key in steps:
             if access == "attribute" and key in APPEND_METHODS and isinstance(value, APPEND_TYPES):
                 self.add(
                     path, description, path_of(type(value))
-                )  # what it writes down; what it reads is a use of its own
+                )  # the call only adds values; reading the variable is a separate use
                 return
             member = _item(value, key) if access == "item" else _attribute(value, key)
             if member is _MISSING:
-                break  # a method or something computed: the whole counts
+                break  # a method or a computed attribute: hash the whole value
             if member is _BY_NAME:
                 owner = (
                     value.__name__.encode() if isinstance(value, types.ModuleType) else path_of(type(value))
@@ -279,7 +280,7 @@ _HANDLERS: tuple[tuple[Any, _Handler], ...] = (
 
 
 def _unwrap_member(member: Any) -> Any:
-    """What a class was given to make an attribute of: the function of a property or a class method, say."""
+    """Unwrap a class attribute: for example the function of a property or of a class method."""
     if isinstance(member, functools.partialmethod):
         return functools.partial(member.func, *member.args, **member.keywords)
     if isinstance(member, (staticmethod, classmethod)):
@@ -293,7 +294,7 @@ def _unwrap_member(member: Any) -> Any:
 
 def _item(value: Any, key: Any) -> Any:
     if isinstance(value, dict):
-        return dict.get(value, key, _MISSING)  # asked in the usual way, some dicts would get a new item
+        return dict.get(value, key, _MISSING)  # value[key] would add an item to a defaultdict
     try:
         return value[key] if isinstance(value, (list, tuple)) else _MISSING
     except LookupError:
@@ -301,7 +302,7 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def _attribute(value: Any, key: str) -> Any:
-    """What ``value.key`` is where it is stored; a method of a logger and its like counts by its name."""
+    """The stored value of ``value.key``; a method of a logger, lock or pool is hashed by name."""
     if isinstance(value, types.ModuleType):
         attribute = vars(value).get(key, _MISSING)
         return (
@@ -315,23 +316,23 @@ def _attribute(value: Any, key: str) -> Any:
     if key in fields:
         return fields[key]
     if isinstance(value, dict) and key in value and not hasattr(type(value), key):
-        return value[key]  # a dict whose items are attributes too
+        return value[key]  # a dict with its items as attributes
     member = inspect.getattr_static(type(value), key, _MISSING)
     if isinstance(member, types.MemberDescriptorType):
         return getattr(value, key, _MISSING)
-    # methods, properties, fields of C code and of named tuples: what they give is part of the object
+    # methods, properties, fields of C types and of named tuples: their values are part of the object
     if member is _MISSING or callable(member) or hasattr(type(member), "__get__"):
         return _BY_NAME if member is not _MISSING and _is_machinery(value) else _MISSING
     return member
 
 
 def _is_machinery(value: Any) -> bool:
-    """A logger, a lock, a pool: an object of the standard library that moves while a program runs, and is no data."""
+    """Whether an object is a logger, a lock, a pool or similar: its state changes at run time, and it holds no data."""
     return module_of(type(value)).partition(".")[0] in MACHINERY
 
 
 def _fields(value: Any, from_library: bool) -> dict[Any, Any]:
-    """An object's fields: what it says itself, what it would pickle, or what it holds."""
+    """The fields of an object: from its ``_identity``, from its pickled state, or its attributes."""
     value_class = type(value)
     identity = getattr(value_class, "_identity", None)
     try:
@@ -344,20 +345,20 @@ def _fields(value: Any, from_library: bool) -> dict[Any, Any]:
         if not has_getstate and not has_fields:
             return _reduced_state(value)
         state: Any = value.__getstate__()
-    except Exception:  # a user's __getstate__ may do anything; then its class is all that is known
+    except Exception:  # a user's __getstate__ may fail; then only its class is hashed
         return {}
     if isinstance(state, tuple) and len(state) == 2 and all(isinstance(s, dict | None) for s in state):
         state = {**(state[0] or {}), **(state[1] or {})}
     fields = state if isinstance(state, dict) else {} if state is None else {"state": state}
     if from_library and isinstance(
         value, Transform
-    ):  # ours keep what they gather while rows run behind an underscore
+    ):  # transforms of Millrace keep run-time state in attributes with an underscore
         fields = {name: field for name, field in fields.items() if not str(name).startswith("_")}
     return fields
 
 
 def _reduced_state(value: Any) -> dict[Any, Any]:
-    """What an object of C code gives to be pickled, where that is plain."""
+    """The pickled state of an object of a C type, if that is plain data."""
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = value.__reduce_ex__(2) if reduce is None else reduce(value)
     parts = [reduced] if isinstance(reduced, str) else [part for part in reduced[1:3] if part is not None]
@@ -378,13 +379,13 @@ def _all_of(leaves: list[LeafHash]) -> bytes:
 def _is_filled(cell: types.CellType) -> bool:
     try:
         cell.cell_contents  # noqa: B018
-    except ValueError:  # named before it is given a value
+    except ValueError:  # the variable is not assigned yet
         return False
     return True
 
 
 def _short(value: Any) -> str:
-    """The value for a message, where it is one short thing."""
+    """The value as text for a message, if it is short."""
     if isinstance(value, (bool, int, float, str)) and not isinstance(value, enum.Enum):
         text = repr(value)
         return text if len(text) <= 40 else ""
@@ -393,9 +394,9 @@ def _short(value: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def is_library(module: str) -> bool:
-    """Whether a module is Python's, an installed package's or Millrace's: its code is named, not looked into."""
+    """Whether a module belongs to Python, an installed package or Millrace: its code is hashed by name."""
     root = module.partition(".")[0]
     if root in ("__main__", "__mp_main__"):
-        return False  # the user's script, be it that a profiler or a notebook runs it
+        return False  # the user's script, also under a profiler or in a notebook
     file = getattr(sys.modules.get(module) or sys.modules.get(root), "__file__", None)
     return is_installed(file) if file else root in sys.stdlib_module_names

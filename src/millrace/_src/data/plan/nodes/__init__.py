@@ -1,1 +1,1 @@
-"""Nodes."""
+"""Plan nodes: one class per op of a pipeline."""

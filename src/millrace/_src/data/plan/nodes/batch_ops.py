@@ -1,4 +1,4 @@
-"""Batches as nodes, of a fixed size, by a function, by length or by tokens; and sequences packed from documents."""
+"""Batch nodes: by a fixed size, a function, row lengths or tokens; and packing of documents into sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .row_ops import columns_after_map
 
 __all__ = ["HIDDEN_PREFIX", "Batch", "BucketBatch", "Pack"]
 
-# Columns whose names begin so are left out of batches and of what iterators give, unless renamed.
+# Columns with this prefix are omitted from batches and from the output of iterators, unless renamed.
 HIDDEN_PREFIX = "_meta-"
 
 
@@ -37,10 +37,10 @@ class Batch(Node):
     wants_processes: bool = False
     # the chunk that arrives is one whole batch already (a batch_sampler made it)
     from_batch_sampler: bool = False
-    # as many rows as fit into so many tokens, padding counted, instead of batch_size; and at most so many rows
+    # the maximum tokens of a batch including padding, instead of batch_size; and its maximum rows
     max_tokens: int | None = None
     max_rows: int | None = None
-    # the column that tells how long a row is, or a function of the row; the longest of its columns otherwise
+    # the column with the length of a row, or a function of the row; otherwise the longest of its columns
     length_of: str | Callable[..., Any] | None = None
     # repeats above this node: BatchInfo's epoch counts what the user iterates, not each pass of a repeat
     repeat_count: int = internal_field(1)
@@ -59,7 +59,7 @@ class Batch(Node):
     @property
     def nondeterminism_reason(self) -> str:
         is_random = self.per_batch_map is not None and rng_parameter_index(self.per_batch_map) is not None
-        return "its per_batch_map draws anew" if is_random else ""
+        return "its per_batch_map samples new random numbers" if is_random else ""
 
     @property
     def fixed_size(self) -> int | None:
@@ -68,7 +68,7 @@ class Batch(Node):
 
     @property
     def describe_size(self) -> int | str:
-        """How large batches are, in words."""
+        """The batch size for display."""
         if self.max_tokens is not None:
             return f"max_tokens={self.max_tokens}"
         return self.batch_size if isinstance(self.batch_size, int) else display_name(self.batch_size)
@@ -78,12 +78,12 @@ class Batch(Node):
         return display_name(self.length_of) if callable(self.length_of) else self.length_of
 
     def input_rows_for(self, rows: int) -> int | None:
-        # a function may ask for the number of its batch
+        # a function may use the number of its batch
         by_length = self.max_tokens is not None
         return None if self.fixed_size is None or self.user_code or by_length else rows * self.fixed_size
 
     def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
-        if self.max_tokens is not None:  # a column that nobody asks for counts, too
+        if self.max_tokens is not None:  # columns that are not needed also determine the length
             return None
         return needed if self.per_batch_map is None and not self.pad_info else None
 
@@ -207,7 +207,7 @@ class BucketBatch(Node):
         }
 
 
-# What pack adds to the columns that it packs.
+# The columns that pack adds.
 PACK_COLUMNS = {
     "segment_ids": np.dtype(np.int32),
     "positions": np.dtype(np.int32),
@@ -217,7 +217,7 @@ PACK_COLUMNS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Pack(Node):
-    """Sequences of one length, filled from documents."""
+    """Packs documents into sequences of one length."""
 
     length: int
     input_columns: tuple[str, ...] | None = None
@@ -230,12 +230,12 @@ class Pack(Node):
 
     @property
     def cuts(self) -> bool:
-        """Documents longer than a sequence lose their end."""
+        """Documents longer than a sequence are truncated."""
         return self.too_long == "cut" and not self.split
 
     @property
     def drops(self) -> bool:
-        """Documents longer than a sequence are left out."""
+        """Documents longer than a sequence are skipped."""
         return self.too_long == "drop" and not self.split
 
     def packed(self, columns: list[str]) -> list[str]:

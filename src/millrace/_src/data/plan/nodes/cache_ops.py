@@ -1,8 +1,8 @@
-"""cache as a node: the rows that leave the op below it are made once.
+"""Cache node: the output rows of the op below it are computed once and stored.
 
-Where every row below keeps its number in the source, rows are kept by that number: any order, shard and shuffle may
-stand above and below. Elsewhere (behind a batch, a filter, a stream) they are kept by their place in the sequence,
-which then has to be the same in every epoch.
+If every row below keeps its number in the source, rows are stored by that number: any order, shard and shuffle may be
+above and below. Otherwise (after a batch, a filter, a stream) they are stored by their index in the sequence,
+which then must be the same in every epoch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.rng import is_generator
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.plan.fingerprint.code_hash import outer_variables
 from millrace._src.data.plan.fingerprint.value_hash import is_library
 from millrace._src.data.plan.node import INFINITE, Node, internal_field, size_of, walk
@@ -33,24 +34,25 @@ __all__ = [
 
 
 class CacheProtocol(Protocol):
-    """What the engine asks of a cache. The classes are in the room ``cache``, which no plan knows."""
+    """The interface of caches for the engine. The classes are in ``data/cache``, which the plan does not import."""
 
-    # whether somebody in this process has opened it before
+    # whether it has been opened in this process before
     used: bool
 
     def resolve(self) -> None:
-        """In the user's process, before workers start."""
+        """Called in the main process before workers start."""
 
     def open(self, key: str, rows: int | None) -> Any:
-        """The shelf of the rows under a key."""
+        """Open the store of the rows with a key."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON keeps of it."""
+        """The arguments for JSON."""
 
 
+@stable_id("node.Cached")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Cache(Node):
-    """The rows of its input, kept by ``cache``; ``subject`` is the tree below as the user wrote it."""
+    """Stores the rows of its input in ``cache``; ``subject`` is the tree below as the user wrote it."""
 
     cache: CacheProtocol
     logical_input: Node | None = internal_field(None)
@@ -64,7 +66,7 @@ class Cache(Node):
 
     @property
     def is_keyed_by_row(self) -> bool:
-        """Whether each row that comes has its number in a source that can be asked for any."""
+        """Whether each input row has its number in a source with random access."""
         node = self.inputs[0]
         while not isinstance(node, Read):
             if (
@@ -85,25 +87,25 @@ class Cache(Node):
 
 
 def check_cacheable(node: Cache) -> None:
-    """Refuse what a cache would freeze or leave out, and name the line that has to move."""
+    """Raise for ops whose effect a cache would freeze or skip; the error names the line to move."""
     for below in walk(node.inputs[0]):
         why = below.nondeterminism_reason
         if why:
             raise PlanError(
-                f"{below.label}Node containing random operation is not supported as a descendant of cache: {why} for "
-                f"every epoch, and the cache{_location(node)} would give all epochs what the first one got. "
-                f"Move the {_op_text(below)}{_location(below)} behind the cache."
+                f"{below.label}Node containing random operation is not supported as a descendant of cache: {why} in "
+                f"every epoch, and the cache{_location(node)} would return the values of the first epoch in all of "
+                f"them. Move the {_op_text(below)}{_location(below)} behind the cache."
             )
         epochs = next((name for name, code in user_functions(below) if "get_epoch_num" in _names(code)), None)
         if epochs is not None:
             raise PlanError(
-                f"the {epochs} of the {_op_text(below)}{_location(below)} asks for the number of the epoch "
-                f"(get_epoch_num), and the cache{_location(node)} would give all epochs what it made in the first. "
-                f"Move the {_op_text(below)} behind the cache."
+                f"the {epochs} of the {_op_text(below)}{_location(below)} uses the number of the epoch "
+                f"(get_epoch_num), and the cache{_location(node)} would return the values of the first epoch in all "
+                f"of them. Move the {_op_text(below)} behind the cache."
             )
         if getattr(below, "callbacks", ()) or below.is_synchronized:
             raise PlanError(
-                f"{below.label}Node is not supported as a descendant of cache: rows that are kept do not pass "
+                f"{below.label}Node is not supported as a descendant of cache: cached rows do not pass "
                 f"the {_op_text(below)}{_location(below)} again. Move it behind the cache{_location(node)}."
             )
     if not node.is_keyed_by_row:
@@ -111,35 +113,35 @@ def check_cacheable(node: Cache) -> None:
 
 
 def check_cacheable_inner(node: Node, inner: Node) -> None:
-    """What the function of a flat_map below a cache has made of a row: known only while it runs."""
+    """Check the dataset that the function of a flat_map below a cache returns: it is known only at run time."""
     for below in walk(inner):
         if below.nondeterminism_reason or below.reorders_each_epoch:
             raise PlanError(
-                f"the dataset that the {_op_text(node)}{_location(node)} makes of a row comes out otherwise in every "
+                f"the dataset that the {_op_text(node)}{_location(node)} makes of a row differs in every "
                 f"epoch ({_op_text(below)}{_location(below)}), and the cache at {getattr(node, 'cache_call_site', '')} "
-                "would give all epochs what the first one got. Give the source inside shuffle=False, or put the cache "
-                f"below the {_op_text(node)}."
+                "would return the rows of the first epoch in all of them. Pass shuffle=False to the source inside, or "
+                f"put the cache below the {_op_text(node)}."
             )
 
 
 def _check_sequence(node: Cache) -> None:
     if any(below.reorders_each_epoch for below in walk(node.inputs[0])):
-        # as the user wrote it, where the op that shuffles has not been moved into the source yet
+        # first the tree as the user wrote it, in which no shuffle has been moved into the source yet
         trees = [tree for tree in (node.logical_input, node.inputs[0]) if tree is not None]
         tree, below = next((tree, op) for tree in trees for op in walk(tree) if op.reorders_each_epoch)
         between = next(
             (op for op in _upwards(tree, below) if not (op.row_wise or op.reorders_each_epoch)), None
         )
         reason = (
-            f"the {_op_text(between)}{_location(between)} counts rows as they come"
+            f"the {_op_text(between)}{_location(between)} depends on the order of rows"
             if between
             else "it is read in one pass"
         )
         lower = f"the {_op_text(between)}{_location(between)}" if between else "the shuffle"
         raise PlanError(
             f"the rows below the cache{_location(node)} come in another order each epoch "
-            f"({_op_text(below)}{_location(below)}), and {reason}: the cache would give all epochs the order of the "
-            f"first. Put the cache below {lower}, or shuffle behind the cache."
+            f"({_op_text(below)}{_location(below)}), and {reason}: the cache would return the order of the "
+            f"first epoch in all of them. Put the cache below {lower}, or shuffle behind the cache."
         )
     if size_of(node.inputs[0]) == INFINITE:
         raise PlanError(
@@ -148,7 +150,7 @@ def _check_sequence(node: Cache) -> None:
 
 
 def _upwards(tree: Node, below: Node) -> Iterator[Node]:
-    """The nodes between one and the top of its tree, from the lower to the upper."""
+    """The ancestors of a node in its tree, from the lowest to the root."""
     chain: list[Node] = []
 
     def find(node: Node) -> bool:
@@ -174,7 +176,7 @@ def _location(node: Node | None) -> str:
 
 
 def user_functions(node: Node) -> Iterator[tuple[str, types.FunctionType]]:
-    """The user's functions that make a node's rows, and what each is called in the node."""
+    """The user functions that compute the rows of a node, with their names in the node."""
     named: list[tuple[str, Any]] = [
         (field.name, getattr(node, field.name)) for field in dataclasses.fields(node)
     ]
@@ -205,7 +207,7 @@ def _function(value: Any) -> types.FunctionType | None:
 
 
 def _names(function: types.FunctionType) -> set[str]:
-    """All names that a function's code, and the functions inside it, use."""
+    """All names used in the code of a function and of its nested functions."""
     names: set[str] = set()
     codes = [function.__code__]
     while codes:
@@ -216,13 +218,13 @@ def _names(function: types.FunctionType) -> set[str]:
 
 
 def find_random_call(function: types.FunctionType) -> str | None:
-    """The name under which a user's function reaches a generator of random numbers, where its code shows one."""
+    """The name of a random number generator that a user function uses, if its code contains one."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     for use in outer_variables(function.__code__):
         if use.name in cells:
             try:
                 value = cells[use.name].cell_contents
-            except ValueError:  # named before it is given a value
+            except ValueError:  # the variable is not assigned yet
                 continue
         else:
             value = function.__globals__.get(use.name)

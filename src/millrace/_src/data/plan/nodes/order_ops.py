@@ -1,4 +1,4 @@
-"""Every op of a pipeline as a node: typed fields, what it does to columns, what it does to the row count."""
+"""Nodes for order and row count, for several inputs, and for synchronization; re-exports all other nodes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from millrace._src.core.errors import PlanError
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.schema import ColumnType, Schema
 from millrace._src.data.plan.node import INFINITE, UNKNOWN, Node, Size, internal_field
 from millrace._src.data.plan.order_steps import OrderStep, PermuteStep, SliceStep
@@ -50,7 +51,7 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Shuffle(Node):
-    """Random order: a permutation of indices where legal, else windows of ``buffer_size`` rows."""
+    """Random order: a permutation of indices where possible, else windows of ``buffer_size`` rows."""
 
     buffer_size: int
     key: int | None = None
@@ -74,7 +75,7 @@ class Shuffle(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Repeat(Node):
-    """The rows again and again; count None is without end."""
+    """Repeats the rows; count None is endless."""
 
     count: int | None
 
@@ -142,11 +143,12 @@ class Take(Node):
         return {"count": self.count}
 
 
+@stable_id("node.Deal")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Shard(Node):
     """Every ``shards``-th row, starting with row ``shard``: how streams and concatenations are sharded.
 
-    ``even`` gives every shard as many rows as the first: those that lack one get a row from the beginning.
+    ``even`` gives every shard as many rows as the first: a shorter one gets a row from the beginning.
     """
 
     shards: int
@@ -172,7 +174,7 @@ class Shard(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Concat(Node):
-    """One dataset after the other."""
+    """Concatenation of datasets."""
 
     @property
     def row_id_inputs(self) -> tuple[Node, ...]:
@@ -194,7 +196,7 @@ class Concat(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Zip(Node):
-    """Row by row side by side, as long as the shortest lasts."""
+    """Columns of several datasets combined row by row; the shortest determines the length."""
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
         joined: dict[str, ColumnType] = {}
@@ -216,7 +218,7 @@ class Zip(Node):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Mix(Node):
-    """Each row from one of several inputs, drawn by weights; ``exhausted`` is the rule for one that has run out."""
+    """Each row from one of several inputs, sampled by weights; ``exhausted`` is the rule for an input without rows."""
 
     weights: tuple[float, ...]
     exhausted: Literal["stop", "restart", "drop"] = "stop"
@@ -224,7 +226,7 @@ class Mix(Node):
     reorders_each_epoch = True
 
     def share(self, number: int) -> float:
-        """The part of the rows that an input is to have."""
+        """The fraction of rows that come from an input."""
         return self.weights[number] / sum(self.weights)
 
     @property
@@ -244,7 +246,7 @@ class Mix(Node):
         if len(known) < len(inputs):
             return None
         first = known[0][1]
-        # a shape that differs is free
+        # a shape that differs is unknown
         column_types = {
             name: first[name] if all(schema[name] == first[name] for _, schema in known) else ColumnType()
             for name in first
@@ -264,7 +266,7 @@ class Mix(Node):
 
 
 def _check_same_columns(first_index: int, first: Schema, second_index: int, second: Schema) -> None:
-    """Refuse two inputs of a mix whose columns differ, and say in what."""
+    """Raise if the columns of two inputs of a mix differ; the error names the difference."""
     fix = "rename(), project() or map() brings them together."
     for a, b, has, lacks in (
         (first_index, second_index, first, second),
@@ -294,12 +296,12 @@ def _check_same_columns(first_index: int, first: Schema, second_index: int, seco
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class FlatMap(Node):
-    """Each row becomes a dataset; their rows follow one another."""
+    """Each row becomes a dataset; the output is the rows of all of them."""
 
     function: Callable[..., Any]
-    # the columns of what the function makes, once a query has asked it
+    # the columns of the datasets that the function returns, after a query has determined them
     columns: tuple[str, ...] | None = internal_field(None)
-    # where the cache above it was written: what the function makes must then be the same in every epoch
+    # the call site of the cache above it: the datasets must then be the same in every epoch
     cache_call_site: str | None = internal_field(None)
 
     preserves_order = True

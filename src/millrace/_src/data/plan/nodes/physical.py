@@ -1,4 +1,4 @@
-"""Nodes that only passes make: what is left when row-wise ops have been gathered into segments."""
+"""Physical nodes that only passes create: segments of row-wise ops, rebatching, reads through a cache."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.schema import Schema
 from millrace._src.data.plan.node import Node, Placement, Size, internal_field, rewrite, schema_of, walk
 
@@ -18,15 +19,15 @@ __all__ = ["CachedRead", "Rebatch", "RebatchByTokens", "Segment"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Segment(Node):
-    """Row-wise ops that run as one piece of work per chunk, on one executor.
+    """Row-wise ops that run as one task per chunk, on one executor.
 
-    ``ops[0]`` may be a random-access Read, and then the segment has no input: its stage is fed with indices.
+    ``ops[0]`` may be a random-access Read; the segment then has no input, and its stage receives indices.
     """
 
     ops: tuple[Node, ...] = ()
     placement: Placement = internal_field(None)
-    # ops that do for less what the first so many of `ops` do, as long as nothing is amiss with a row; for each of them
-    # the place of the op that its time counts for
+    # a faster equivalent of the first `fast_path_length` ops for rows without errors; for each of them the index of
+    # the op that its time is counted for
     fast_path_ops: tuple[Node, ...] = internal_field(())
     fast_path_positions: tuple[int, ...] = internal_field(())
     fast_path_length: int = internal_field(0)
@@ -37,7 +38,7 @@ class Segment(Node):
 
     @property
     def batch_rows(self) -> int | None:
-        """Rows per batch where the segment reads and batches in one go, along batch borders."""
+        """Rows per batch if the segment reads and batches in one task, along batch boundaries."""
         if not self.ops[0].random_access:
             return None
         return next((op.fixed_size for op in self.ops if isinstance(op, Batch)), None)
@@ -82,9 +83,10 @@ class Segment(Node):
         }
 
 
+@stable_id("node.Regroup")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Rebatch(Node):
-    """Rows regrouped so that each chunk is exactly one batch; the stacking itself is the segment's work."""
+    """Regroups rows so that each chunk is exactly one batch; the segment stacks them."""
 
     batch_size: int | Callable[..., int] | None
     drop_remainder: bool = False
@@ -114,9 +116,10 @@ class Rebatch(Node):
         )
 
 
+@stable_id("node.RegroupTokens")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class RebatchByTokens(Rebatch):
-    """Each chunk is a batch of as many rows as fit into a number of tokens."""
+    """Regroups rows so that each chunk is a batch of as many rows as fit into a number of tokens."""
 
     max_tokens: int
     max_rows: int | None = None
@@ -125,24 +128,26 @@ class RebatchByTokens(Rebatch):
 
     @property
     def label(self) -> str:
-        return "Rebatch"
+        return "Regroup"
 
     def details(self) -> dict[str, Any]:
         return {"tokens": self.max_tokens, "rows": self.max_rows}
 
 
+@stable_id("node.KeptRead")
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class CachedRead(Read):
-    """A source and the ops over it up to a cache, in one: rows that are kept are not made.
+    """A source and its ops up to a cache, as one node: cached rows are not computed again.
 
-    ``inner`` are the ops as they run, over the source in the order of its rows; ``subject`` as the user wrote them.
+    ``compute_segment`` holds the ops as they run, over the source in the order of its rows; ``logical_input`` is the
+    tree as the user wrote it.
     """
 
     cache: CacheProtocol
     compute_segment: Node
-    subject: Node
-    # rows per batch, where those that leave are on their way into one
-    gather: int | None = internal_field(None)
+    logical_input: Node
+    # rows per batch, if the output rows are written into batches
+    batch_rows: int | None = internal_field(None)
 
     decodes = ()
     nondeterminism_reason = ""
@@ -168,12 +173,12 @@ class CachedRead(Read):
         return " + ".join([*(op.label for op in walk(self.compute_segment)), "Cache"])
 
     def schema(self, inputs: tuple[Schema | None, ...]) -> Schema | None:
-        schema = schema_of(self.subject)  # of `inner`, a pass may have taken columns that nobody asks for
+        schema = schema_of(self.logical_input)  # a pass may have removed unused columns from the segment
         return schema if schema is None or self.columns is None else schema.project(self.columns)
 
     @staticmethod
     def of(node: Cache) -> CachedRead:
-        """A cache by row number, and what is below it down to the source."""
+        """Fuse a cache by row number with the ops below it, down to the source."""
         nodes = list(walk(node.inputs[0]))
         read = nodes[0]
         assert isinstance(read, Read)
@@ -190,5 +195,5 @@ class CachedRead(Read):
             call_site=node.call_site,
             cache=node.cache,
             compute_segment=inner,
-            subject=node.logical_input or node.inputs[0],
+            logical_input=node.logical_input or node.inputs[0],
         )

@@ -1,4 +1,4 @@
-"""Read: the rows of a source, and the steps that make their order."""
+"""Read node: the rows of a source, and the steps that determine their order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Read(Node):
     source: Source
     sampler: Any = None
     num_workers: int | None = None
-    # lists of row numbers, one per batch, instead of a sampler; each list travels as one chunk
+    # lists of row numbers, one per batch, instead of a sampler; each list becomes one chunk
     batch_sampler: Any = None
-    # where the rows are kept, if the user gave a cache to the source itself
+    # the cache argument of the source
     cache: Any = None
     order_steps: tuple[OrderStep, ...] = internal_field(())
     columns: tuple[str, ...] | None = internal_field(None)
@@ -60,11 +60,11 @@ class Read(Node):
 
     @property
     def nondeterminism_reason(self) -> str:
-        return "it draws random numbers anew" if getattr(self.source, "wants_rng", False) else ""
+        return "it samples new random numbers" if getattr(self.source, "wants_rng", False) else ""
 
     @property
     def reorders_each_epoch(self) -> bool:
-        if self.batch_sampler is not None:  # a user's object may give what it likes
+        if self.batch_sampler is not None:  # a user's object may return any order
             return not isinstance(getattr(self.batch_sampler, "batch_sampler", None), (list, tuple))
         permuted = any(isinstance(step, PermuteStep) and step.key is None for step in self.order_steps)
         return permuted or (self.sampler is not None and self.sampler.varies_by_epoch())
@@ -86,12 +86,12 @@ class Read(Node):
         return steps_size(rows, self.order_steps)
 
     def labels(self) -> Any:
-        """The class of every source row, for a sampler that draws by class."""
+        """The class of every source row, for a sampler that samples by class."""
         return self.source.labels(self.sampler.class_column)
 
     def details(self) -> dict[str, Any]:
         shown: dict[str, Any] = dict(self.source.arguments())
-        shown.pop("keeps_sampler", None)  # a note for to_json
+        shown.pop("keeps_sampler", None)  # only for to_json
         if self.sampler is not None:
             shown["sampler"] = self.sampler
         if self.order_steps:

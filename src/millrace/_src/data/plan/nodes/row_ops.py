@@ -1,4 +1,4 @@
-"""Row-wise ops as nodes: each sees one row at a time, and adjacent ones run as one segment."""
+"""Row-wise nodes: each processes one row at a time, and adjacent ones run as one segment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Filter", "Map", "Project", "Rename", "columns_after_map"]
 
 
 def columns_after_map(columns: list[str], inputs: list[str], outputs: list[str]) -> list[str]:
-    """Column order after a map: in place for equal counts, else the outputs first; an old namesake goes."""
+    """Column order after a map: in place for equal counts, else the outputs first; outputs replace columns by name."""
     if len(inputs) == len(outputs):
         swap = dict(zip(inputs, outputs, strict=True))
         untouched = {name for name in columns if name not in swap} - set(outputs)
@@ -35,13 +35,13 @@ class Map(Node):
     num_workers: int | None = None
     wants_processes: bool = False
     callbacks: tuple[Any, ...] = ()
-    # where what comes out is kept
+    # the cache argument
     cache: Any = None
-    # whether the card that batches go to does what it can of it; None: as the settings say
+    # whether operations are offloaded to the GPU that batches go to; None: as configured
     offload: bool | None = internal_field(None)
     # the random keys of the operations, after a pass has joined or moved some; see `resolve_random_keys`
     random_keys: tuple[int, ...] = internal_field(())
-    # the rows of the batch that results are on their way into, when they are written straight into it
+    # rows per batch, if results are written directly into batches
     batch_rows: int = internal_field(0)
     # repeats above this node: an epoch of callbacks is the iterator's, not each pass of a repeat
     repeat_count: int = internal_field(1)
@@ -80,7 +80,7 @@ class Map(Node):
     @property
     def nondeterminism_reason(self) -> str:
         transform = next((part for part in self._transforms() if part.random), None)
-        return f"{display_name(transform)} draws anew" if transform is not None else ""
+        return f"{display_name(transform)} samples new random numbers" if transform is not None else ""
 
     def _transforms(self) -> Iterator[Transform]:
         return (part for whole in self.operations for part in nested_transforms(whole))
@@ -89,7 +89,7 @@ class Map(Node):
         return (needed - set(self.outputs_of(columns))) | set(self.inputs_of(columns))
 
     def resolve_random_keys(self) -> tuple[int, ...]:
-        """A number for each operation as the user wrote them, so that joining two changes no random number."""
+        """A random key for each operation as the user wrote them, so that joining two changes no random numbers."""
         return self.random_keys or tuple(
             hash_integers(self.op_id, number) for number in range(len(self.operations))
         )
@@ -145,7 +145,11 @@ class Filter(Node):
 
     @property
     def nondeterminism_reason(self) -> str:
-        return "its predicate draws anew" if rng_parameter_index(self.predicate) is not None else ""
+        return (
+            "its predicate samples new random numbers"
+            if rng_parameter_index(self.predicate) is not None
+            else ""
+        )
 
     def input_columns_for(self, needed: set[str], columns: list[str]) -> set[str] | None:
         return None if self.input_columns is None else needed | set(self.input_columns)

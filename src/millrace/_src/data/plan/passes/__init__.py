@@ -1,4 +1,4 @@
-"""The passes, in the one order in which they run. Each is a pure function of a tree and the settings."""
+"""Rewrite passes in the order in which they run. Each is a pure function of a tree and the settings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PASSES: tuple[tuple[str, Callable[[Node, Settings], Node]], ...] = (
 
 
 def optimize_cached_segment(node: Node, settings: Settings, gather: int | None) -> Segment:
-    """What stands below a cache, made ready to run as one piece of work wherever the cache is.
+    """Optimize the ops below a cache to one segment, which runs where the cache is read.
 
-    ``gather``: its rows are on their way into batches of so many.
+    ``gather`` is the number of rows per batch, if its rows are written into batches.
     """
     for apply in (assign_single_executor, fuse_segments, fuse_transforms, defer_decode):
         node = apply(node, settings)

@@ -1,16 +1,16 @@
-"""Where row-wise work runs: executor, workers and rows per chunk, decided together and once, before anything is fused.
+"""Assign executor, workers and rows per chunk to row-wise ops, before anything is fused.
 
-A chain of row-wise ops and batches is cut into groups; what is in one group runs as one piece of work per chunk. Ops
-part where one must stay in the user's process and the other was asked to leave it, and before a batch whose rows all
-workers should make together.
+A chain of row-wise ops and batches is split into groups; a group runs as one task per chunk. A chain is split where one
+op must stay in the main process and the next one should run in worker processes, and before a batch whose rows all
+workers should compute together.
 
-Threads share memory and start at once, but every call into a library gives the GIL up and has to win it back, and with
-more than a few threads that queue is the bottleneck: decoding on 16 threads ran no faster than on 3, on 16 processes
-ten times as fast (docs/design/2026-11-15-decode.md). So heavy work of our own goes to processes once many workers are
-wanted. A user's functions and objects stay in the user's process unless the user says otherwise: over a user's object
-the reading stays there, and only what is ours leaves.
+Threads share memory and start at once, but every call into a library releases the GIL and must acquire it again, and
+with more than a few threads that is the bottleneck: decoding on 16 threads ran no faster than on 3, on 16 processes
+ten times as fast (docs/design/2026-11-15-decode.md). So expensive ops of Millrace go to processes if many workers are
+used. User functions and objects stay in the main process unless the user requests processes: a user's object is read
+there, and only ops of Millrace are moved.
 
-Light rows want large chunks (the cost of a hand-over is shared), heavy rows small ones (all workers busy with one
+Cheap rows need large chunks (they share the dispatch cost), expensive rows small ones (all workers work on one
 batch). Row sizes known from the schema bound a chunk by bytes; otherwise the stage adapts while it runs.
 """
 
@@ -30,28 +30,28 @@ from millrace._src.data.plan.nodes.physical import Rebatch
 
 __all__ = ["assign_executors", "assign_single_executor"]
 
-# Up to here threads scale.
+# Threads scale up to this number.
 MAX_THREADS = 2
-# Processes take up to a second to start, and a new iterator starts new ones: a short epoch is over sooner on threads.
+# Processes take up to a second to start, and each iterator starts new ones: for short epochs, threads are faster.
 MIN_ROWS = 4096
-# Larger batches of heavy rows are made by all workers together: one alone would take too long, and hold too much.
+# Larger batches of expensive rows are computed by all workers: a single one would be too slow, and use too much memory.
 MAX_BATCH_ROWS = 256
 CHUNK_BYTES = 1 << 20
 LIGHT_ROWS = 2048
-# Rows of a cache are heavy or light: the stage finds out by the time they take, and this is the most.
+# Rows of a cache are expensive or cheap: the stage adapts at run time, up to this number.
 CACHED_ROWS = 64
 
 
 @dataclasses.dataclass
 class OperatorGroup:
-    """Ops that run as one piece of work; ``batch`` is the one whose rows must be brought together first."""
+    """Ops that run as one task; ``batch`` is the one whose rows must be grouped first."""
 
     ops: list[Node]
     unit: int = 1
     batch: Batch | None = None
-    # it leaves the user's process though nobody asked for that
+    # it runs in worker processes without a request of the user
     leaves: bool = False
-    # rows are made for a group in which they are heavy
+    # its rows are the input of a group in which they are expensive
     feeds_heavy: bool = False
 
     @property
@@ -78,7 +78,7 @@ def assign_executors(root: Node, settings: Settings) -> Node:
 
 
 def assign_single_executor(root: Node, settings: Settings) -> Node:
-    """A chain of row-wise ops down to its source, all in one place whatever each was asked for."""
+    """Assign one executor to a chain of row-wise ops down to its source, whatever each op requests."""
     chain = list(walk(root))
     placement = _choose_placement(OperatorGroup(chain), settings)
     below: tuple[Node, ...] = ()
@@ -101,7 +101,7 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
             else:
                 groups.append(OperatorGroup([op], batch=op))
             continue
-        # where failed rows are replaced, each op that may fail begins anew: the row that stands in is one of its own
+        # if failed rows are replaced, each op that may fail begins a new group: it replaces a row with one of its rows
         alone = settings.error_samples_mode == "replace" and op.may_fail
         if last is not None and not alone and _share_process(last.ops, op):
             last.ops.append(op)
@@ -115,7 +115,7 @@ def _groups(chain: list[Node], settings: Settings) -> list[OperatorGroup]:
 
 
 def _share_process(ops: list[Node], op: Node) -> bool:
-    """Where both want to run: the user's code stays here, unless the user asked for processes."""
+    """Whether ops can share a process: user code stays in the main process unless the user requests processes."""
     return (
         len({member.wants_processes for member in (*ops, op) if member.wants_processes or member.user_code})
         <= 1
@@ -123,11 +123,11 @@ def _share_process(ops: list[Node], op: Node) -> bool:
 
 
 def _aligns_with_batch(group: OperatorGroup, batch: Batch, settings: Settings) -> bool:
-    """Whether chunks are cut along the borders of this batch, so that stacking is part of the same work.
+    """Whether chunks are aligned with the boundaries of this batch, so that stacking is part of the same task.
 
-    Heavy rows are the exception: one batch should use all workers, so its rows travel in small chunks and are brought
-    together afterwards. Not so where there are many processes: each makes batches of its own, which then cross to the
-    user's process without a copy.
+    Expensive rows are the exception: one batch should use all workers, so its rows are split into small chunks and are
+    grouped afterwards. With many processes they are aligned: each process makes whole batches, which reach the main
+    process without a copy.
     """
     if batch.fixed_size is None or not group.ops[0].random_access:
         return False
@@ -143,7 +143,7 @@ def _aligns_with_batch(group: OperatorGroup, batch: Batch, settings: Settings) -
 
 
 def _should_split(group: OperatorGroup, settings: Settings) -> bool:
-    """Whether heavy work of our own leaves a user's object behind, which goes on being read where it is."""
+    """Whether expensive ops move to processes while the user's object is still read in the main process."""
     read, rest = group.ops[0], group.ops[1:]
     if not isinstance(read, Read) or not read.random_access or not read.user_code or read.wants_processes:
         return False
@@ -185,7 +185,7 @@ def _choose_placement(group: OperatorGroup, settings: Settings) -> Placement:
         rows, fixed = max(1, _max_rows(group, executor) // unit) * unit, False
     # prefetch_size counts what the user sees: batches where the group makes them, else rows
     per_chunk = max(1, rows // unit) if any(op.makes_batches for op in group.ops) else rows
-    # light rows that have a way to go: one chunk lies ready at each worker while it works on another
+    # cheap rows in another process: one chunk is queued at each worker while it works on another
     ready = not executor_traits(executor).same_process and not group.heavy
     window = max(workers * (1 + ready) + 1, math.ceil(settings.prefetch_size / per_chunk))
     return Placement(
@@ -211,7 +211,7 @@ def _executor(group: OperatorGroup, settings: Settings) -> str:
 
 
 def _workers(ops: list[Node], settings: Settings) -> int:
-    """The number the user gave for an op or for all; else what suits the machine and the work."""
+    """The number of workers: from the user for an op or for all, else from the cores and the ops."""
     if any(op.is_sequential for op in ops):
         return 1
     requested = [op.num_workers for op in ops if op.num_workers is not None]
@@ -223,14 +223,14 @@ def _workers(ops: list[Node], settings: Settings) -> int:
     first = ops[0]
     only_stacks = all(op.makes_batches and not op.user_code for op in ops[isinstance(first, Read) :])
     if isinstance(first, Read):
-        # rows that one thread at a time may read, and then only stacked: a second thread would only wait
+        # rows that only one thread at a time may read, and that are only stacked: a second thread would only wait
         return 1 if first.source.max_readers == 1 and only_stacks else default
-    # stacking alone is a copy: two threads saturate the memory bus
+    # stacking is a copy: two threads saturate the memory bus
     return min(2, default) if only_stacks else default
 
 
 def _moves_to_processes(ops: list[Node], settings: Settings) -> bool:
-    """Whether these go to processes though nobody asked for them."""
+    """Whether ops move to worker processes without a request of the user."""
     first = ops[0]
     if not isinstance(first, Read) or not first.source.is_file_backed or not _is_ours(ops):
         return False
@@ -238,7 +238,7 @@ def _moves_to_processes(ops: list[Node], settings: Settings) -> bool:
 
 
 def _runs_outside_process(settings: Settings) -> bool:
-    """Whether the user said where to run, and that is not in this process: rows shall cross once, as batches."""
+    """Whether the user chose an executor outside this process: rows should be transferred once, as batches."""
     if settings.debug_mode or settings.executor is None:
         return False
     return not executor_traits(settings.executor).shares_memory
@@ -249,10 +249,10 @@ def _is_ours(ops: list[Node]) -> bool:
 
 
 def _is_worth_processes(read: Read, ops: list[Node], settings: Settings) -> bool:
-    """Heavy rows, enough of them, more workers than threads can be, and nobody who said where to run."""
+    """Whether processes pay off: expensive rows, enough of them, many workers, and no executor set by the user."""
     if settings.debug_mode or settings.executor is not None or not any(op.is_expensive for op in ops):
         return False
-    # more processes than cores would only take turns
+    # more processes than cores would only compete for them
     if min(_workers(ops, settings), available_cores()) <= MAX_THREADS:
         return False
     rows = read.size(())

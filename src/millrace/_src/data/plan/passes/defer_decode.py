@@ -1,8 +1,8 @@
-"""A source that decodes leaves it to the map behind it, and a map of several columns becomes one for each.
+"""Defer decoding from a source to the map after it, and split a map of several columns into one per column.
 
-Then a crop stands directly behind the decoding of each column, and only what it looks at is decoded: of an image and
-its mask that are cut out alike, say. Rows and random numbers are the same. The ops as the user wrote them are kept: a
-chunk in which something is amiss runs through those instead, and they have the words for it.
+Then a crop directly follows the decoding of each column, and only the cropped region is decoded: for example of an
+image and its mask. Rows and random numbers are the same. The ops as the user wrote them are kept: a chunk with an
+error runs through those instead, and they raise the error messages.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .fuse_transforms import fuse_operations
 
 __all__ = ["defer_decode"]
 
-# the operations that a column goes through, each with the key of its random numbers, and the place of the last map
+# the operations on a column, each with its random key, and the index of the last map
 Chain = tuple[list[tuple[Transform, int]], int]
-# operations, and the keys of all their parts
+# operations, and the random keys of all their parts
 KeyedOperations = tuple[tuple[Transform, ...], tuple[int, ...]]
 
 
 def defer_decode(root: Node, settings: Settings) -> Node:
-    # where rows are left out or replaced, each op has its own to name; hooks see every operation
+    # if rows are skipped or replaced, errors must name the op; debug hooks need every operation
     if settings.error_samples_mode != "return" or settings.debug_mode:
         return root
 
@@ -56,7 +56,7 @@ def defer_decode(root: Node, settings: Settings) -> Node:
 
 
 def _chains(node: Segment, names: list[str]) -> tuple[int, dict[str, Chain]]:
-    """What each column goes through in the maps behind the read, as long as each works on every column alone."""
+    """The operations on each column in the maps after the read, as long as each op handles columns separately."""
     chains: dict[str, Chain] = {}
     count = 1
     for op in node.ops[1:]:
@@ -82,7 +82,7 @@ def _is_independent(op: Map) -> bool:
 
 
 def _join_decode(chain: Chain, settings: Settings) -> KeyedOperations | None:
-    """The operations behind the decoding, which is now a part of the first."""
+    """Join the decoding with the first operation after it."""
     operations = tuple(operation for operation, _ in chain[0])
     first = operations[0].fuse_decode(operations[1:], settings)
     if first is None:

@@ -1,4 +1,4 @@
-"""Ops that change nothing go away: repeat(1), skip(0), a projection onto the same columns."""
+"""Remove ops without effect: repeat(1), skip(0), a projection onto the same columns."""
 
 from __future__ import annotations
 

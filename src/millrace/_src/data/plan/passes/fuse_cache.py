@@ -1,7 +1,7 @@
-"""A cache and what is below it become one source, where rows are kept by their numbers: what is kept is not made again.
+"""Fuse a cache by row number with the ops below it to one source, so that cached rows are not computed again.
 
-What cannot be kept is refused here, before the first row: random ops, and an order that changes where rows are kept by
-their place in the sequence.
+Pipelines that cannot be cached are refused here, before the first row: random ops, and a varying order if rows are
+cached by their index in the sequence.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def fuse_cache(root: Node, settings: Settings) -> Node:
 
 
 def _mark_flat_map(node: Node, where: str) -> Node:
-    """What a flat_map makes of a row is known only while it runs: the stage looks whether it may be kept."""
+    """Mark a flat_map: its datasets are known only at run time, and the stage checks whether they can be cached."""
     return node.replace(cache_call_site=where) if isinstance(node, FlatMap) else node
 
 
 def _drop_unused_columns(node: Node) -> Node:
-    """Columns that the next op drops are not even fetched."""
+    """Do not read columns from the cache that the next op drops."""
     below = node.inputs[0] if node.inputs else None
     if isinstance(node, Project) and isinstance(below, CachedRead) and below.columns is None:
         return node.replace(inputs=(below.replace(columns=node.columns),))
@@ -54,7 +54,6 @@ def _warn_random_calls(node: Cache) -> None:
                 warn_once(
                     f"cache-draws-{below.call_site}",
                     f"the {what} of the {op} at {below.call_site} uses {name}, and the cache at "
-                    f"{node.call_site} keeps what "
-                    f"it makes of each row the first time: if it is meant to draw anew in every epoch, move the {op} "
-                    "behind the cache",
+                    f"{node.call_site} stores its first result for each row: if the numbers should differ in every "
+                    f"epoch, move the {op} behind the cache",
                 )

@@ -1,4 +1,4 @@
-"""Ops that were placed together become one segment: one hand-over per chunk instead of one per op."""
+"""Fuse ops with the same placement to one segment: one dispatch per chunk instead of one per op."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _rule(node: Node) -> Node:
         and node.placement.row_multiple > 1
         and isinstance(first, Read)
     ):
-        # rows of the last, short batch are not even read
+        # do not read the rows of the last, incomplete batch
         cut = first.replace(order_steps=(*first.order_steps, SliceStep(multiple=node.placement.row_multiple)))
         below = below.replace(ops=(cut, *below.ops[1:]))
     return below.replace(ops=(*below.ops, op))

@@ -1,8 +1,7 @@
-"""Transforms that do less work together become one: a Decode and the crops behind it, for now.
+"""Fuse transforms that are cheaper together: currently a Decode and the crops after it.
 
-What can be joined the transforms say themselves (``Transform.join``). The operations of one map are looked at, and
-those of the next one where it works on the same column: there the operations move into one map. Every operation keeps
-the key of its random numbers.
+``Transform.join`` defines which transforms can be joined. The pass checks the operations of one map, and of the next
+map if it works on the same column: the operations are then merged into one map. Every operation keeps its random key.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def _merge_maps(first: Map, second: Map) -> Map:
 
 
 def fuse_operations(operations: tuple[Transform, ...], settings: Settings) -> list[Transform]:
-    """The operations, with those that can be one as one."""
+    """Fuse the operations that can be joined."""
     fused: list[Transform] = []
     index = 0
     while index < len(operations):

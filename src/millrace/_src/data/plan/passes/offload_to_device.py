@@ -1,8 +1,8 @@
-"""Where batches go to a card, it does the last transforms before the batch, behind it, on whole batches.
+"""Offload the last transforms before a batch to the device: they run there on whole batches.
 
-What stands at the end of a column's way into the batch moves: normalising, types and the order of channels, and what
-else was asked for. Then bytes travel where floats would. The maps keep the numbers they draw from, and a column of its
-own carries what was drawn, so the rows are the same. Only with a card: this pass runs when a device sink follows.
+The last operations on a column move: normalization, casts, channel order, and those that the user requests. Then
+bytes are transferred instead of floats. The maps keep their random keys, and separate columns hold the random numbers,
+so the rows are the same. The pass runs only if batches go to a GPU.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from millrace._src.data.transforms.base import Transform, display_name
 
 __all__ = ["offload_to_device"]
 
-# A node with less work in it, the columns that it has more, and what the card is left to do.
+# A node with less work, its additional columns, and the work for the device.
 MoveResult = tuple[Node, tuple[str, ...], tuple[OffloadedColumn, ...]]
 
 
 def offload_to_device(root: Node, settings: Settings) -> tuple[Node, OffloadPlan | None]:
-    """The tree without what the card does, and what that is; None where it is nothing."""
+    """The tree without the offloaded work, and the plan of that work; None if there is none."""
     before = schema_of(root)
     if before is None or settings.debug_mode:  # hooks see every operation
         return root, None
@@ -64,7 +64,7 @@ def _move_work(node: Node, settings: Settings) -> MoveResult | None:
 
 
 class _Part(NamedTuple):
-    """A transform that moves: the key of its random numbers, its map and its place there."""
+    """An offloaded transform: its random key, its map and its index there."""
 
     operation: Transform
     key: int
@@ -78,7 +78,7 @@ class _Part(NamedTuple):
         return step
 
 
-# What a column goes through last, the last one first.
+# The last transforms of a column, in reverse order.
 Suffix = list[_Part]
 
 
@@ -115,7 +115,7 @@ def _before_batch(batch: Batch, settings: Settings) -> MoveResult | None:
 
 
 def _movable_suffixes(node: Node, settings: Settings) -> dict[str, Suffix]:
-    """For each column, the transforms that can move, as far as they stand at the end."""
+    """For each column, the transforms at the end that can be offloaded."""
     suffixes: dict[str, Suffix] = {}
     closed: set[str] = set()
     while isinstance(node, Map) and node.row_wise and node.cache is None:
@@ -156,11 +156,11 @@ def _is_requested(operation: Transform, node: Map) -> bool:
 
 
 def _trim(suffix: Suffix) -> Suffix:
-    """Without what does not pay, and what the card cannot do in one go."""
+    """Remove transforms that are not profitable, and those that the device cannot do in one pass."""
     if not any(_is_requested(part.operation, part.map) or part.step.is_profitable for part in suffix):
         return []
     if _keeps_pillow(suffix[-1]) and any(part.map is not suffix[-1].map for part in suffix):
-        # between two maps a Pillow image becomes an array: what is behind the border moves, no more
+        # between two maps a Pillow image becomes an array: only transforms after that boundary move
         return _trim([part for part in suffix if part.map is not suffix[-1].map])
     # images of different sizes are resized once at most, and decoded first
     resized = 0
@@ -175,18 +175,18 @@ def _trim(suffix: Suffix) -> Suffix:
 
 
 def _keeps_pillow(part: _Part) -> bool:
-    """Whether a Pillow image may come to it: what is before it in its map may make one."""
+    """Whether its input may be a Pillow image, from an operation before it in its map."""
     before = part.map.operations[: part.position]
     return any(operation.user_code or getattr(operation, "runs_in_python", False) for operation in before)
 
 
 def _starts_inside_map(suffix: Suffix) -> bool:
-    """Whether the way to the card begins inside a map, so that a Pillow image comes there as it is."""
+    """Whether the offloaded part begins inside a map, so that its input may be a Pillow image."""
     return _keeps_pillow(suffix[-1])
 
 
 def _truncate_maps(node: Node, remaining: dict[int, int]) -> Node:
-    """The maps with only what is left of them."""
+    """Truncate the maps to the remaining operations."""
     if not isinstance(node, Map) or not node.inputs:
         return node
     child = _truncate_maps(node.inputs[0], remaining)
@@ -203,7 +203,7 @@ def _split_map(child: Node, name: str, suffix: Suffix, settings: Settings) -> tu
     parts = tuple(part.operation for part in reversed(suffix))
     split = HostDeviceSplit(parts, settings, SharedFloat() if suffix[-1].step.kernel == "decode" else None)
     random_columns = tuple(
-        tuple(f"{name}/card/{number}/{index}" for index in range(_count_random_columns(part)))
+        tuple(f"{name}/device/{number}/{index}" for index in range(_count_random_columns(part)))
         for number, part in enumerate(parts)
     )
     sized = split.sized
@@ -211,8 +211,8 @@ def _split_map(child: Node, name: str, suffix: Suffix, settings: Settings) -> tu
         name,
         split.steps,
         random_columns,
-        f"{name}/card",
-        f"{name}/card/shape" if sized else "",
+        f"{name}/device",
+        f"{name}/device/shape" if sized else "",
         sized,
         split.share,
     )
@@ -234,14 +234,14 @@ def _split_map(child: Node, name: str, suffix: Suffix, settings: Settings) -> tu
 
 
 def _count_random_columns(part: Transform) -> int:
-    """How many columns of random numbers a transform draws."""
+    """The number of columns of random numbers that a transform needs."""
     if not part.random:
         return 0
     return len(part.params(RandomStream.for_rows(np.zeros(1, np.uint64), seed=0, epoch=0, op=0)))
 
 
 def _warn_blocked(node: Map, count: int) -> None:
-    """A transform that was asked onto the card and cannot go says why."""
+    """Warn why a transform that the user requested on the GPU runs on the host."""
     behind = display_name(node.operations[count - 1])
     for operation in node.operations[: count - 1]:
         if operation.device_target == "GPU":
@@ -249,7 +249,7 @@ def _warn_blocked(node: Map, count: int) -> None:
                 f"card-{node.call_site}-{display_name(operation)}",
                 f"{display_name(operation)}.device('GPU') at {node.call_site} runs on the host: "
                 f"{behind} behind it has no form "
-                "for a GPU, and only what stands last before the batch can move there (said once)",
+                "for a GPU, and only the last operations before the batch can move there (logged once)",
             )
 
 
@@ -259,5 +259,5 @@ def _warn_not_movable(node: Map, settings: Settings) -> None:
         warn_once(
             f"card-{node.call_site}",
             f"{display_name(requested[0])} at {node.call_site} runs on the host: only a map of one column onto "
-            "itself, with no operation on that column behind it but those that move, can run on a GPU (said once)",
+            "itself, with no operation on that column behind it but those that move, can run on a GPU (logged once)",
         )

@@ -1,4 +1,4 @@
-"""Columns that nobody uses are not read: what a project keeps travels down to the source."""
+"""Prune unused columns: the columns of a project are pushed down to the source."""
 
 from __future__ import annotations
 

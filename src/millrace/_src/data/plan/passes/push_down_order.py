@@ -1,9 +1,9 @@
-"""Shuffle, skip and take become index arithmetic in the source, where every op between keeps the rows.
+"""Push shuffle, skip and take down to index arithmetic in the source, if every op between preserves the rows.
 
 A shuffle over maps over a random-access source is a permutation of integers: a true shuffle, no buffer, and a
-state of one number. Where that is not legal (over a stream, a filter, a concatenation), a skip at least goes below
-the ops that make each row or batch of a fixed number of rows: what is left out is not made. Where a row may vanish on
-the way (an error mode that skips), skip and take stay put, since they count the rows that are left.
+state of one number. Where that is not possible (over a stream, a filter, a concatenation), a skip at least moves below
+the ops that compute each row or batch from a fixed number of rows: skipped rows are not computed. If a row may be
+dropped (an error mode that skips), skip and take do not move, since they count the remaining rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def push_down_order(root: Node, settings: Settings) -> Node:
 
 
 def _push(node: Node, step: OrderStep) -> Node | None:
-    """The tree with the step added to its source's order, or None where that is not legal."""
+    """The tree with the step added to the order of its source; None where that is not possible."""
     if isinstance(node, Read):
         return node.replace(order_steps=(*node.order_steps, step)) if node.random_access else None
     if node.row_wise and node.preserves_rows and node.preserves_order:

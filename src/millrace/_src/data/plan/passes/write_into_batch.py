@@ -1,7 +1,7 @@
-"""Rows that are on their way into a batch are written straight into it by whoever makes them.
+"""Write rows directly into the array of their batch.
 
-Only for batches of a fixed size over a random-access source with nothing between that drops rows: then a row's position
-tells its batch. The batch is in the same segment, or behind a Regroup; that one only if workers share memory.
+Only for batches of a fixed size over a random-access source, if no op between drops rows: then the position of a row
+determines its batch. The batch is in the same segment, or after a Rebatch; the latter only if workers share memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["write_segment_into_batch", "write_into_batch"]
 
 
 def write_into_batch(root: Node, settings: Settings) -> Node:
-    if settings.error_samples_mode != "return":  # rows that are left out move all that follow
+    if settings.error_samples_mode != "return":  # a skipped row shifts all later rows
         return root
 
     def rule(node: Node) -> Node:
@@ -35,7 +35,7 @@ def write_into_batch(root: Node, settings: Settings) -> Node:
 
 
 def _mark_segment(segment: Segment, batch: Batch) -> Segment:
-    """The segment with the last map of each column told of the batch."""
+    """Mark the last map of each column in a segment to write into the batch."""
     plain = batch.per_batch_map is None and batch.pad_info is None
     rows = [op for op in segment.ops if op is not batch]
     if not plain or not isinstance(batch.batch_size, int) or not _keeps_positions(rows):
@@ -44,7 +44,7 @@ def _mark_segment(segment: Segment, batch: Batch) -> Segment:
 
 
 def write_segment_into_batch(segment: Segment, rows: int) -> Segment:
-    """The segment with the last op that makes a column told of the batches of so many rows."""
+    """Mark the last op of each column in a segment to write into batches of this many rows."""
     return segment.replace(
         ops=_mark_batch_writers(segment.ops, rows),
         fast_path_ops=_mark_batch_writers(segment.fast_path_ops, rows),
@@ -53,7 +53,7 @@ def write_segment_into_batch(segment: Segment, rows: int) -> Segment:
 
 def _mark_batch_writers(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
     marked = list(ops)
-    later: set[str] | None = set()  # columns that a later op takes or makes; None: it may be any
+    later: set[str] | None = set()  # columns that a later op reads or writes; None: any
     for i in range(len(ops) - 1, -1, -1):
         op = ops[i]
         if isinstance(op, Map):
@@ -64,7 +64,7 @@ def _mark_batch_writers(ops: tuple[Node, ...], rows: int) -> tuple[Node, ...]:
         elif isinstance(op, CachedRead):
             marked[i] = op if later != set() else op.replace(batch_rows=rows)
         elif not op.makes_batches and later:
-            later = None  # names may be others before it
+            later = None  # columns may have other names before it
     return tuple(marked)
 
 

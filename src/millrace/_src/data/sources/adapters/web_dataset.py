@@ -27,6 +27,7 @@ from millrace._src.data.sources.base.table_dataset import (
     check_readable,
     image_column,
 )
+from millrace._src.data.sources.source_traits import with_current_names
 
 __all__ = ["WebDataset"]
 
@@ -165,6 +166,9 @@ class _KeyColumn(ColumnReader):
 
 class _MemberColumn(ColumnReader):
     """One file of each sample, at a known offset of an archive."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(with_current_names(state, {"places": "locations"}))  # of version 0.2.0
 
     def __init__(self, name: str, files: list[str], locations: npt.NDArray[np.int64], decode: bool) -> None:
         self.ending, self.files, self.locations = name.rpartition(".")[2], files, locations

@@ -11,6 +11,7 @@ from millrace._src.core.log import get_logger
 from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.pipeline.argument_types import count_parameters
 from millrace._src.data.samplers import Sampler
+from millrace._src.data.sources.source_traits import with_current_names
 
 __all__ = ["BatchSamplerAdapter", "CollateFunction"]
 
@@ -29,6 +30,9 @@ class BatchSamplerAdapter:
     def __init__(self, batch_sampler: Any, rows: Callable[[], int | None]) -> None:
         self.batch_sampler, self.rows = batch_sampler, rows
         self.once = hasattr(batch_sampler, "__next__")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(with_current_names(state, {"given": "batch_sampler"}))  # of version 0.2.0
 
     def _identity(self) -> dict[str, Any]:
         return {} if self.once else {"given": self.batch_sampler}

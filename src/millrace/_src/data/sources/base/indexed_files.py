@@ -22,6 +22,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, For
 from millrace._src.core.io.remote import is_remote, remote_exists, remote_glob
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.shuffle import Shuffle
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.chunk import Column
 from millrace._src.core.values.columns import VariableLengthColumn
 from millrace._src.core.values.schema import ColumnType, Schema
@@ -30,7 +31,7 @@ from millrace._src.data.formats.files.local_copies import LocalCopies
 from millrace._src.data.formats.files.offset_index_cache import load_or_scan_offsets
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from .file_sampler import MODES, FileSampler
 from .sampler_arguments import check_shard_options
@@ -111,6 +112,7 @@ def files_for_usage(folder: str, usage: str | None, names: Mapping[str, str]) ->
 ParallelFiles = Sequence[tuple[str, RowFormat]]
 
 
+@stable_id("source.FilesSource")
 class IndexedFilesSource(SourceTraits):
     """Source of the rows of files in sequence."""
 
@@ -137,6 +139,7 @@ class IndexedFilesSource(SourceTraits):
         return vars(self) | {"_lock": None, "_ranges": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = with_current_names(state, {"_found": "_ranges"})  # of version 0.2.0
         vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:

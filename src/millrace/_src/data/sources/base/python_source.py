@@ -16,11 +16,12 @@ import numpy.typing as npt
 from millrace._src.core.errors import PlanError
 from millrace._src.core.random.permutation import Indices
 from millrace._src.core.random.rng import RandomStream, rng_parameter_index, with_rng
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.core.values.batch_buffers import ChunkBufferPool
 from millrace._src.core.values.chunk import Column, normalize_value
 from millrace._src.core.values.chunk_builder import ChunkBuilder
 from millrace._src.core.values.schema import Schema
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from .sampler_arguments import NO_ROWS
 
@@ -151,6 +152,16 @@ def can_be_read_once(source: Any) -> bool:
     return not hasattr(source, "__iter__") or type(source).__module__ in ("builtins", "itertools")
 
 
+# Names that attributes have in pickles of version 0.2.0.
+_NAMES_0_2_0 = {
+    "maker": "converter",
+    "readers": "max_readers",
+    "_kept": "_cached_rows",
+    "_over": "_exhausted",
+}
+
+
+@stable_id("source.UserSource")
 class PythonSource(SourceTraits):
     """Source of the plan for a user's Python object."""
 
@@ -188,7 +199,7 @@ class PythonSource(SourceTraits):
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(with_current_names(state, _NAMES_0_2_0), _lock=threading.Lock())
 
     def schema(self) -> Schema:
         return self._schema

@@ -28,7 +28,7 @@ from millrace._src.data.pipeline.argument_types import NumWorkers as Workers
 from millrace._src.data.pipeline.serialization import cache_of, can_rebuild, workers_of
 from millrace._src.data.pipeline.source_dataset import SourceDataset
 from millrace._src.data.samplers import sampler_from_dict
-from millrace._src.data.sources.source_traits import SourceTraits
+from millrace._src.data.sources.source_traits import SourceTraits, with_current_names
 
 from .sampler_arguments import check_sampler_alone, check_shard_options, resolve_sampler
 
@@ -158,6 +158,7 @@ class TableSource(SourceTraits):
         return {key: value for key, value in vars(self).items() if key != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = with_current_names(state, {"heavy": "is_expensive"})  # of version 0.2.0
         vars(self).update(state, _lock=threading.Lock())
 
     def schema(self) -> Schema:

@@ -13,6 +13,7 @@ import numpy as np
 
 from millrace._src.core.random.rng import RandomStream
 from millrace._src.core.settings import Settings
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.kernels.vision import decode as codec
 from millrace._src.data.kernels.vision.enums import ConvertMode
 from millrace._src.data.kernels.vision.jpeg_region import Box
@@ -59,6 +60,7 @@ def is_encoded(x: Any) -> bool:
     return isinstance(x, bytes) or (isinstance(x, np.ndarray) and (x.ndim == 1 or x.dtype.kind == "S"))
 
 
+@stable_id("transforms.DecodePart")
 class FusedDecodeCrop(FusedTransform):
     """Decode, then crops, flips and resizes, optionally grey at the end; or RandomCropDecodeResize, which is both."""
 

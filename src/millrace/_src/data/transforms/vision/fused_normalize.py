@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from millrace._src.core.random.rng import RandomStream
+from millrace._src.core.stable_ids import stable_id
 from millrace._src.data.kernels.vision import batch_kernels as many
 from millrace._src.data.kernels.vision import normalize as layout
 from millrace._src.data.transforms.base import FusedTransform, Transform
@@ -15,6 +16,7 @@ from millrace._src.data.transforms.base import FusedTransform, Transform
 __all__ = ["FusedNormalizeToCHW"]
 
 
+@stable_id("transforms.NormalizePlanes")
 class FusedNormalizeToCHW(FusedTransform):
     """Normalize, then HWC2CHW."""
 

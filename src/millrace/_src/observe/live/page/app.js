@@ -211,7 +211,7 @@ function drawVerdict(pipeline, channels, trainings) {
     }
   }
   const faster = waits ? ` With data always at hand the training would be ${waits[1]} times as fast.` : "";
-  if (note) card.append(noted(`On the way to the device: ${note.situation}${note.stage ? ` (${note.stage})` : ""}. `, `${upper(note.evidence)}. ${note.advice}.${faster}`));
+  if (note) card.append(noted(`Transfer to the device: ${note.situation}${note.stage ? ` (${note.stage})` : ""}. `, `${upper(note.evidence)}. ${note.advice}.${faster}`));
   else if (waits) card.append(noted("On the whole: ", `steps wait for data ${waits[0]} of the time.${faster}`));
 }
 

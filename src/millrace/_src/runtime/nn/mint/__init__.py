@@ -1,1 +1,1 @@
-"""Layers with PyTorch's names and arguments; ``millrace.mint.nn`` hands them out."""
+"""Layers with PyTorch's names and arguments; ``millrace.mint.nn`` exports them."""

@@ -1,4 +1,4 @@
-"""Layers of ``mint.nn`` that hold no weights: activations, pooling, shapes, sizes."""
+"""Activation layers of ``mint.nn``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 @public("mint.nn")
 class ELU(Cell):
-    """alpha * (exp(x) - 1) below 0, x above."""
+    """Exponential linear unit: alpha * (exp(x) - 1) for x < 0, else x."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class ELU(Cell):
 
 @public("mint.nn")
 class GELU(Cell):
-    """Each element times the normal distribution function of it, exactly or by the formula with tanh."""
+    """Gaussian error linear unit: exact, or by the tanh approximation."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class GELU(Cell):
 
 @public("mint.nn")
 class GLU(Cell):
-    """The first half along an axis, times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis, times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class GLU(Cell):
 
 @public("mint.nn")
 class SELU(ParameterlessCell):
-    """An exponential below 0 and a line above, scaled so that variances stay 1."""
+    """Scaled exponential linear unit."""
 
     def construct(self, input: Any) -> Any:
         return selu(input)
@@ -79,7 +79,7 @@ class SELU(ParameterlessCell):
 
 @public("mint.nn")
 class Hardtanh(Cell):
-    """Each element within `min_val` and `max_val`."""
+    """Clamp to [`min_val`, `max_val`]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Hardtanh(Cell):
 
 @public("mint.nn")
 class ReLU6(Cell):
-    """Each element within 0 and 6."""
+    """ReLU limited to 6: min(max(0, x), 6)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class ReLU6(Cell):
 
 @public("mint.nn")
 class SiLU(Cell):
-    """Each element times its logistic function."""
+    """Sigmoid linear unit: x * sigmoid(x)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class SiLU(Cell):
 
 @public("mint.nn")
 class Threshold(Cell):
-    """Each element above `threshold`, and `value` for the others."""
+    """x if x > `threshold`, else `value`."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Threshold(Cell):
 
 @public("mint.nn")
 class Softmax(Cell):
-    """Exponentials, divided by their sum along an axis."""
+    """Softmax along an axis."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class Softmax(Cell):
 
 @public("nn", "mint.nn:LogSoftmax")
 class LogSoftmaxExt(Cell):
-    """The logarithm of Softmax, with PyTorch's name of the axis."""
+    """Logarithm of softmax, with PyTorch's argument ``dim``."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

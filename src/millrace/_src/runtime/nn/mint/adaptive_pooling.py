@@ -14,7 +14,7 @@ __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d"]
 
 @public("mint.nn")
 class AdaptiveAvgPool1d(Cell):
-    """Means of as many parts of the last axis as wanted."""
+    """Adaptive average pooling over the last axis to `output_size`."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class AdaptiveAvgPool1d(Cell):
 
 @public("mint.nn")
 class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
-    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
+    """Adaptive average pooling over the last two axes to `output_size`; None keeps an axis."""
 
     def construct(self, input: Any) -> Any:
         return adaptive_avg_pool2d(input, self.output_size)
@@ -37,7 +37,7 @@ class AdaptiveAvgPool2d(AdaptiveAvgPool1d):
 
 @public("mint.nn")
 class AdaptiveMaxPool1d(Cell):
-    """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last axis to `output_size`, optionally with the indices of the maxima."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()

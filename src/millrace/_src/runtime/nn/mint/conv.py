@@ -1,4 +1,4 @@
-"""Convolutions of ``mint.nn``."""
+"""Convolution layers of ``mint.nn``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
-from millrace._src.runtime.nn.argument_types import check_bool, check_choice, check_positive_int, numbers
+from millrace._src.runtime.nn.argument_types import (
+    check_bool,
+    check_choice,
+    check_positive_int,
+    ints_per_axis,
+)
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.pad import pad
 from millrace._src.runtime.ops.nn import conv
@@ -24,9 +29,9 @@ CALLS: dict[int, Any] = {1: conv.conv1d_mint, 2: conv.conv2d_mint, 3: conv.conv3
 
 
 class _MintConvNd(Cell):
-    """What the convolutions share."""
+    """Base class of the convolutions."""
 
-    count, back = 2, False
+    num_spatial_dims, is_transposed = 2, False
 
     def _make(
         self,
@@ -50,29 +55,33 @@ class _MintConvNd(Cell):
                 f"For '{owner}', 'groups' must divide 'in_channels' and 'out_channels', but got groups: {groups}, "
                 f"in_channels: {in_channels}, out_channels: {out_channels}."
             )
-        self.kernel_size = numbers(kernel_size, count, "kernel_size", owner)
+        self.kernel_size = ints_per_axis(kernel_size, count, "kernel_size", owner)
         self.stride, self.dilation = (
-            numbers(stride, count, "stride", owner),
-            numbers(dilation, count, "dilation", owner),
+            ints_per_axis(stride, count, "stride", owner),
+            ints_per_axis(dilation, count, "dilation", owner),
         )
         self.padding_mode = check_choice(padding_mode, "padding_mode", owner, MODES)
         if isinstance(padding, str):
             self.padding: Any = check_choice(padding, "padding", owner, ["valid", "same"])
         else:
-            self.padding = numbers(padding, count, "padding", owner, 0)
+            self.padding = ints_per_axis(padding, count, "padding", owner, 0)
         self.has_bias = check_bool(bias, "bias", owner)
         first, second = (in_channels, out_channels) if self.is_transposed else (out_channels, in_channels)
-        shape, kind = (first, second // groups, *self.kernel_size), dtype or mstype.float32
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, kind), name="weight")
+        shape, weight_dtype = (first, second // groups, *self.kernel_size), dtype or mstype.float32
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)), shape, weight_dtype), name="weight")
         bound = 1 / math.sqrt(fan_in_and_fan_out(shape)[0])
         self.bias = (
-            Parameter(initializer(Uniform(bound), (out_channels,), kind), name="bias") if bias else None
+            Parameter(initializer(Uniform(bound), (out_channels,), weight_dtype), name="bias")
+            if bias
+            else None
         )
-        # what stands around the input where the margin is made of the input itself
+        # padding widths for the padding modes that copy elements of the input
         around = self.padding
         if around == "same":
-            whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
-            self.margin = tuple(w for each in reversed(whole) for w in (each // 2, each - each // 2))
+            total_padding = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            self.margin = tuple(
+                w for total in reversed(total_padding) for w in (total // 2, total - total // 2)
+            )
         elif around == "valid":
             self.margin = (0,) * (2 * count)
         else:
@@ -96,7 +105,7 @@ class _MintConvNd(Cell):
 
 @public("mint.nn")
 class Conv1d(_MintConvNd):
-    """A convolution over the last axis of (N, C, L) or (C, L)."""
+    """1-D convolution over (N, C, L) or (C, L)."""
 
     num_spatial_dims = 1
 
@@ -130,7 +139,7 @@ class Conv1d(_MintConvNd):
 
 @public("mint.nn")
 class Conv2d(Conv1d):
-    """A convolution over the last two axes of (N, C, H, W) or (C, H, W).
+    """2-D convolution over (N, C, H, W) or (C, H, W).
 
     >>> Conv2d(3, 4, 3).weight.shape
     (4, 3, 3, 3)
@@ -141,14 +150,14 @@ class Conv2d(Conv1d):
 
 @public("mint.nn")
 class Conv3d(Conv1d):
-    """A convolution over the last three axes of (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D convolution over (N, C, D, H, W) or (C, D, H, W)."""
 
     num_spatial_dims = 3
 
 
 @public("mint.nn")
 class ConvTranspose2d(_MintConvNd):
-    """The transpose of a convolution over two axes."""
+    """2-D transposed convolution."""
 
     is_transposed = True
 
@@ -180,7 +189,7 @@ class ConvTranspose2d(_MintConvNd):
             padding_mode,
             dtype,
         )
-        self.output_padding = numbers(output_padding, 2, "output_padding", "ConvTranspose2d", 0)
+        self.output_padding = ints_per_axis(output_padding, 2, "output_padding", "ConvTranspose2d", 0)
 
     def construct(self, input: Any) -> Any:
         return conv_transpose2d(

@@ -16,7 +16,9 @@ __all__ = ["Dropout2d", "DropoutExt"]
 
 @public("mint.nn")
 class Dropout2d(Cell):
-    """Whole channels of (N, C, H, W) or (C, H, W) set to 0 with probability `p` while training."""
+    """Channel dropout: channels of (N, C, H, W) or (C, H, W) are set to 0 with probability `p` in training
+    mode.
+    """
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_positive_int
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.runtime.nn.embedding import _padding, _table
+from millrace._src.runtime.nn.embedding import _check_padding_index, _initial_table
 from millrace._src.runtime.ops.nn.embedding import embedding
 from millrace._src.runtime.tensor.initializer import Normal, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -43,16 +43,20 @@ class EmbeddingExt(Cell):
         check_positive_int(embedding_dim, "embedding_dim", "EmbeddingExt")
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx = _padding(padding_idx, -num_embeddings, num_embeddings, "EmbeddingExt")
+            padding_idx = _check_padding_index(padding_idx, -num_embeddings, num_embeddings, "EmbeddingExt")
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         if _weight is not None and not isinstance(_weight, Tensor):
             raise ArgumentTypeError(f"For 'EmbeddingExt', '_weight' must be a Tensor, but got {_weight!r}.")
-        kind = dtype or mstype.float32
+        table_dtype = dtype or mstype.float32
         begin = (
-            initializer(Normal(1.0), (num_embeddings, embedding_dim), kind) if _weight is None else _weight
+            initializer(Normal(1.0), (num_embeddings, embedding_dim), table_dtype)
+            if _weight is None
+            else _weight
         )
-        start = _table(begin, num_embeddings, embedding_dim, kind, padding_idx if _weight is None else None)
+        start = _initial_table(
+            begin, num_embeddings, embedding_dim, table_dtype, padding_idx if _weight is None else None
+        )
         self.weight = Parameter(start, name="weight", requires_grad=not _freeze)
 
     def construct(self, input: Any) -> Any:

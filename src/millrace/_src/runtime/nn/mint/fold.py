@@ -13,7 +13,7 @@ __all__ = ["Fold", "Unfold"]
 
 @public("mint.nn")
 class Unfold(Cell):
-    """Windows of (N, C, H, W) as columns."""
+    """Extract sliding windows of (N, C, H, W) as columns."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Unfold(Cell):
 
 @public("mint.nn")
 class Fold(Cell):
-    """Columns added up where they were windows of (N, C, H, W)."""
+    """Combine columns of sliding windows into (N, C, H, W) by addition."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1

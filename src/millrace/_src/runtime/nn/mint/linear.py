@@ -38,19 +38,19 @@ class Linear(Cell):
         self.in_features = check_positive_int(in_features, "in_features", "Linear")
         self.out_features = check_positive_int(out_features, "out_features", "Linear")
         self.has_bias = check_bool(bias, "has_bias", "Linear")
-        kind, shape = dtype or mstype.float32, (out_features, in_features)
+        weight_dtype, shape = dtype or mstype.float32, (out_features, in_features)
         start = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         check_shape(start, shape, "weight_init", "Linear")
-        self.weight = Parameter(initializer(start, shape, kind), name="weight")
+        self.weight = Parameter(initializer(start, shape, weight_dtype), name="weight")
         self.bias = None
         if bias:
             begin = Uniform(1 / math.sqrt(in_features)) if bias_init is None else bias_init
             check_shape(begin, (out_features,), "bias_init", "Linear")
-            self.bias = Parameter(initializer(begin, (out_features,), kind), name="bias")
+            self.bias = Parameter(initializer(begin, (out_features,), weight_dtype), name="bias")
 
     def construct(self, input: Any) -> Any:
         return dense(input, self.weight, self.bias)
 
     def extend_repr(self) -> str:
-        said = f"input_features={self.in_features}, output_features={self.out_features}"
-        return f"{said}, has_bias={self.has_bias}" if self.has_bias else said
+        text = f"input_features={self.in_features}, output_features={self.out_features}"
+        return f"{text}, has_bias={self.has_bias}" if self.has_bias else text

@@ -1,4 +1,4 @@
-"""Losses of ``mint.nn``: PyTorch's arguments and their order."""
+"""Losses of ``mint.nn``, with PyTorch's arguments and their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class _ReducedLoss(Cell):
-    """A loss and how its elements are put together."""
+    """A loss with a reduction."""
 
     reductions: tuple[str, ...] = ("none", "mean", "sum")
 
@@ -39,7 +39,7 @@ class _ReducedLoss(Cell):
 
 @public("mint.nn")
 class BCELoss(_ReducedLoss):
-    """How far probabilities are from targets of 0 and 1."""
+    """Binary cross entropy of probabilities."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -51,7 +51,7 @@ class BCELoss(_ReducedLoss):
 
 @public("mint.nn")
 class BCEWithLogitsLoss(_ReducedLoss):
-    """How far the logistic function of the input is from targets of 0 and 1."""
+    """Binary cross entropy of logits."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(reduction)
@@ -65,7 +65,7 @@ class BCEWithLogitsLoss(_ReducedLoss):
 
 @public("mint.nn")
 class KLDivLoss(_ReducedLoss):
-    """How far a distribution, given by logarithms, is from another."""
+    """Kullback-Leibler divergence of log-probabilities from a target distribution."""
 
     reductions = ("none", "mean", "sum", "batchmean")
 
@@ -79,7 +79,7 @@ class KLDivLoss(_ReducedLoss):
 
 @public("mint.nn")
 class NLLLoss(_ReducedLoss):
-    """The logarithms of probabilities at the places of the targets, with the other sign."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
 
     def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -91,7 +91,7 @@ class NLLLoss(_ReducedLoss):
 
 @public("mint.nn")
 class SmoothL1Loss(_ReducedLoss):
-    """Absolute differences, squared where they are below `beta`."""
+    """Smooth L1 loss: quadratic for differences below `beta`, else linear."""
 
     def __init__(self, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -103,7 +103,7 @@ class SmoothL1Loss(_ReducedLoss):
 
 @public("nn")
 class L1LossExt(LegacyL1Loss):
-    """The absolute difference."""
+    """Mean absolute error."""
 
 
 L1Loss = L1LossExt  # its name in mint.nn

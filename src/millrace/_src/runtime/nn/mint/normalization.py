@@ -1,4 +1,4 @@
-"""Normalisation of ``mint.nn``: PyTorch's names of parameters, and its momentum."""
+"""Normalization layers of ``mint.nn``, with PyTorch's parameter names and momentum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNormE
 
 
 class _MintBatchNorm(Cell):
-    """What the layers that normalise by batch share."""
+    """Base class of batch normalization."""
 
     ndims: tuple[int, ...] = ()
 
@@ -37,13 +37,13 @@ class _MintBatchNorm(Cell):
         super().__init__()
         owner = type(self).__name__
         shape = (check_positive_int(num_features, "num_features", owner),)
-        kind = dtype or mstype.float32
+        parameter_dtype = dtype or mstype.float32
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine = check_bool(affine, "affine", owner)
         self.track_running_stats = check_bool(track_running_stats, "track_running_stats", owner)
 
         def parameter(value: str, name: str, trained: bool) -> Parameter:
-            return Parameter(initializer(value, shape, kind), name=name, requires_grad=trained)
+            return Parameter(initializer(value, shape, parameter_dtype), name=name, requires_grad=trained)
 
         self.weight = parameter("ones", "weight", True) if affine else None
         self.bias = parameter("zeros", "bias", True) if affine else None
@@ -65,7 +65,7 @@ class _MintBatchNorm(Cell):
         counted = self.num_batches_tracked
         if self.training and counted is not None:
             assign_add(counted, 1)
-            if self.momentum is None:  # the mean over all batches so far
+            if self.momentum is None:  # cumulative average
                 share = 1.0 / counted.item()
         by_batch = self.training or not self.track_running_stats
         return normalization.batch_norm_nd(
@@ -81,14 +81,14 @@ class _MintBatchNorm(Cell):
 
 @public("mint.nn")
 class BatchNorm1d(_MintBatchNorm):
-    """Each channel of (N, C) or (N, C, L) with mean 0 and variance 1 over the batch, scaled and shifted."""
+    """Batch normalization of (N, C) or (N, C, L)."""
 
     ndims = (2, 3)
 
 
 @public("mint.nn")
 class BatchNorm2d(_MintBatchNorm):
-    """Each channel of (N, C, H, W) with mean 0 and variance 1 over the batch, scaled and shifted.
+    """Batch normalization of (N, C, H, W).
 
     >>> [p.name for p in BatchNorm2d(3).trainable_params()]
     ['weight', 'bias']
@@ -99,14 +99,14 @@ class BatchNorm2d(_MintBatchNorm):
 
 @public("mint.nn")
 class BatchNorm3d(_MintBatchNorm):
-    """Each channel of (N, C, D, H, W) with mean 0 and variance 1 over the batch, scaled and shifted."""
+    """Batch normalization of (N, C, D, H, W)."""
 
     ndims = (5,)
 
 
 @public("mint.nn")
 class SyncBatchNorm(_MintBatchNorm):
-    """Normalisation over the batches of all processes; with one process, over its own."""
+    """Batch normalization over the batches of all processes; with one process, over its batch."""
 
     ndims = (2, 3, 4, 5)
 
@@ -126,7 +126,7 @@ class SyncBatchNorm(_MintBatchNorm):
 
 @public("mint.nn")
 class GroupNorm(Cell):
-    """Groups of channels with mean 0 and variance 1, scaled and shifted."""
+    """Group normalization of channels."""
 
     def __init__(
         self,
@@ -145,9 +145,11 @@ class GroupNorm(Cell):
                 f"but got 'num_channels': {num_channels}, 'num_groups': {num_groups}."
             )
         self.eps, self.affine = eps, check_bool(affine, "affine", "GroupNorm")
-        shape, kind = (num_channels,), dtype or mstype.float32
-        self.weight = Parameter(initializer("ones", shape, kind), name="weight", requires_grad=affine)
-        self.bias = Parameter(initializer("zeros", shape, kind), name="bias", requires_grad=affine)
+        shape, parameter_dtype = (num_channels,), dtype or mstype.float32
+        self.weight = Parameter(
+            initializer("ones", shape, parameter_dtype), name="weight", requires_grad=affine
+        )
+        self.bias = Parameter(initializer("zeros", shape, parameter_dtype), name="bias", requires_grad=affine)
 
     def construct(self, input: Any) -> Any:
         return group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -158,7 +160,7 @@ class GroupNorm(Cell):
 
 @public("nn", "mint.nn:LayerNorm")
 class LayerNormExt(Cell):
-    """LayerNorm with PyTorch's arguments and names of parameters."""
+    """LayerNorm with PyTorch's arguments and parameter names."""
 
     def __init__(
         self,
@@ -171,12 +173,16 @@ class LayerNormExt(Cell):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        kind = dtype or mstype.float32
+        parameter_dtype = dtype or mstype.float32
         self.weight = (
-            Parameter(initializer("ones", shape, kind), name="weight") if elementwise_affine else None
+            Parameter(initializer("ones", shape, parameter_dtype), name="weight")
+            if elementwise_affine
+            else None
         )
         with_bias = elementwise_affine and bias
-        self.bias = Parameter(initializer("zeros", shape, kind), name="bias") if with_bias else None
+        self.bias = (
+            Parameter(initializer("zeros", shape, parameter_dtype), name="bias") if with_bias else None
+        )
 
     def construct(self, input: Any) -> Any:
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)

@@ -12,7 +12,7 @@ __all__ = ["ZeroPad1d", "ZeroPad3d"]
 
 @public("mint.nn")
 class ZeroPad1d(_ConstantPadNd):
-    """A margin of zeros around the last axis."""
+    """Zero padding of the last axis."""
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0)
@@ -20,7 +20,7 @@ class ZeroPad1d(_ConstantPadNd):
 
 @public("mint.nn")
 class ZeroPad3d(_ConstantPadNd):
-    """A margin of zeros around the last three axes."""
+    """Zero padding of the last three axes."""
 
     count = 3
 

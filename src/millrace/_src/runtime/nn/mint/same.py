@@ -1,4 +1,4 @@
-"""Layers of ``mint.nn`` that ``nn`` has too, there under these or other names."""
+"""Layers of ``mint.nn`` that ``nn`` defines too, under the same or other names."""
 
 from __future__ import annotations
 

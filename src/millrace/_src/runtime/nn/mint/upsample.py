@@ -13,7 +13,7 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 @public("mint.nn")
 class Upsample(Cell):
-    """The input in another size, by one of several modes."""
+    """Resize the input by one of several interpolation modes."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Upsample(Cell):
 
 @public("mint.nn")
 class UpsamplingNearest2d(Upsample):
-    """(N, C, H, W) in another size, by the nearest pixel."""
+    """Nearest-neighbor resizing of (N, C, H, W)."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
@@ -40,7 +40,7 @@ class UpsamplingNearest2d(Upsample):
 
 @public("mint.nn")
 class UpsamplingBilinear2d(Upsample):
-    """(N, C, H, W) in another size, by straight lines between pixels."""
+    """Bilinear resizing of (N, C, H, W)."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

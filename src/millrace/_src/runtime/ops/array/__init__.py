@@ -1,1 +1,1 @@
-"""Array."""
+"""Operations on the shape, layout and indexing of tensors."""

@@ -1,4 +1,6 @@
-"""Values written into a Parameter or Tensor, in place: a recorded graph and every other holder see them."""
+"""Assignment: writing values into a Parameter or Tensor in place. The storage stays, so captured graphs see the new
+values.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ __all__ = [
 ]
 
 
-def _same_shape(variable: Tensor, value: Any, name: str) -> Any:
+def _check_same_shape(variable: Tensor, value: Any, name: str) -> Any:
     shape = tuple(value.shape) if isinstance(value, Tensor) else ()
     if shape != tuple(variable.shape):
         raise ArgumentValueError(
@@ -41,8 +43,8 @@ def _same_shape(variable: Tensor, value: Any, name: str) -> Any:
     return value
 
 
-def _summand(variable: Tensor, value: Any, name: str) -> Any:
-    value = _same_shape(variable, value, name)
+def _check_summand(variable: Tensor, value: Any, name: str) -> Any:
+    value = _check_same_shape(variable, value, name)
     if isinstance(value, Tensor) and torch.promote_types(variable.dtype, value.dtype) is not variable.dtype:
         raise ArgumentTypeError(
             f"For '{name}', the variable keeps its type, so a value of type {value.dtype} cannot be added to one of "
@@ -53,50 +55,52 @@ def _summand(variable: Tensor, value: Any, name: str) -> Any:
 
 @op("ops", dtype=SAME, differentiable=False)
 def assign(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Write a value of the same shape into a Parameter or Tensor, which is also what is returned."""
-    value = _same_shape(variable, value, "Assign")
+    """Assign a value of the same shape to a Parameter or Tensor in place, and return it."""
+    value = _check_same_shape(variable, value, "Assign")
     with torch.no_grad():
         return variable.copy_(value) if isinstance(value, Tensor) else variable.fill_(value)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def assign_add(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Add a value of the same shape to a Parameter or Tensor, in place."""
+    """Add a value of the same shape to a Parameter or Tensor in place."""
     with torch.no_grad():
-        return variable.add_(_summand(variable, value, "AssignAdd"))
+        return variable.add_(_check_summand(variable, value, "AssignAdd"))
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def assign_sub(variable: Tensor, value: Tensor | float) -> Tensor:
-    """Subtract a value of the same shape from a Parameter or Tensor, in place."""
+    """Subtract a value of the same shape from a Parameter or Tensor in place."""
     with torch.no_grad():
-        return variable.sub_(_summand(variable, value, "AssignSub"))
+        return variable.sub_(_check_summand(variable, value, "AssignSub"))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write another tensor into this one, in place; it may broadcast."""
+    """Copy `src` into the tensor in place; `src` is broadcast to its shape."""
     with torch.no_grad():
         return input.copy_(src, non_blocking)
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def fill_(input: Tensor, value: Tensor | float) -> Tensor:
-    """Write one value into every element, in place."""
+    """Fill the tensor with one value in place."""
     with torch.no_grad():
         return input.fill_(value)
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def zero_(input: Tensor) -> Tensor:
-    """Write 0 into every element, in place."""
+    """Fill the tensor with zeros in place."""
     with torch.no_grad():
         return input.zero_()
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Write one value onto the main diagonal, in place; with `wrap` a tall matrix starts over below."""
+    """Fill the main diagonal with one value in place. With `wrap`, the diagonal of a tall matrix is repeated after
+    each block of columns.
+    """
     with torch.no_grad():
         return input.fill_diagonal_(fill_value, wrap)
 
@@ -108,7 +112,7 @@ AssignSub = primitive("AssignSub", assign_sub, init=())
 
 @public("ops")
 class CopyWithSlice(Primitive):
-    """Writes a tensor into another, in place, and gives that.
+    """Copy a tensor into another in place, and return the target.
 
     >>> from millrace import Tensor
     >>> target = Tensor([1.0, 2.0])

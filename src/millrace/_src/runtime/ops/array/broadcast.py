@@ -1,4 +1,4 @@
-"""Tensors made larger by repeating their elements: broadcast, tile, repeat, grids."""
+"""Broadcast and repeat: broadcast_to, expand, tile, repeat_interleave, meshgrid, combinations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-def _widened(input: Tensor, shape: Any, name: str) -> Tensor:
+def _broadcast(input: Tensor, shape: Any, name: str) -> Tensor:
     wanted = to_shape(shape)
     if -1 in wanted[: max(len(wanted) - input.ndim, 0)]:
         raise ArgumentValueError(
@@ -46,50 +46,50 @@ def _widened(input: Tensor, shape: Any, name: str) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def broadcast_to(input: Tensor, shape: Any) -> Tensor:
-    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
-    return _widened(input, shape, "BroadcastTo")
+    """Broadcast the tensor to `shape`: new axes and axes of length 1 are repeated; -1 keeps a length."""
+    return _broadcast(input, shape, "BroadcastTo")
 
 
 @op("ops", dtype=SAME)
 def expand(input_x: Tensor, size: Any) -> Tensor:
-    """The tensor in a larger shape: axes of length 1 and new ones repeat their elements; -1 keeps a length."""
-    return _widened(input_x, size, "expand")
+    """Broadcast the tensor to `shape`: new axes and axes of length 1 are repeated; -1 keeps a length."""
+    return _broadcast(input_x, size, "expand")
 
 
 @op("Tensor:expand", dtype=SAME)
 def expand_method(input_x: Tensor, *size: Any) -> Tensor:
-    """The tensor in a larger shape, given as a tuple or as numbers; -1 keeps a length."""
-    return _widened(input_x, unpack_varargs(size), "expand")
+    """Broadcast the tensor to a shape given as a tuple or as separate ints; -1 keeps a length."""
+    return _broadcast(input_x, unpack_varargs(size), "expand")
 
 
 @op("ops", "Tensor", dtype=SAME, also={"x": "other"})
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the shape of another: axes of length 1 and new ones repeat their elements."""
+    """Broadcast the tensor to the shape of another tensor."""
     return torch.broadcast_to(input, other.shape)
 
 
-def _times(dims: Any, name: str) -> tuple[int, ...]:
-    found = to_shape(dims)
-    for place, each in enumerate(found):
+def _parse_repeats(dims: Any, name: str) -> tuple[int, ...]:
+    repeats = to_shape(dims)
+    for index, each in enumerate(repeats):
         if each < 0:
             raise ArgumentValueError(
-                f"For '{name}', 'dims' cannot contain negative integer numbers, but got {each} in {place}th."
+                f"For '{name}', 'dims' cannot contain negative integer numbers, but got {each} in {index}th."
             )
-    return found
+    return repeats
 
 
 @op("ops", "mint", "Tensor", dtype=SAME, also={"reps": "dims"})
 def tile(input: Tensor, dims: Any) -> Tensor:
-    """The tensor repeated as a whole, so many times along each axis."""
+    """Repeat the whole tensor `dims[i]` times along axis i."""
     if isinstance(dims, int):
         raise ArgumentTypeError(f"For 'tile', 'dims' must be a tuple of ints: ({dims},)")
-    return torch.tile(input, _times(dims, "Tile"))
+    return torch.tile(input, _parse_repeats(dims, "Tile"))
 
 
 @op("Tensor", dtype=SAME)
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
-    """The tensor repeated as a whole, so many times along each axis; there may be more axes than it has."""
-    times = _times(unpack_varargs(repeats), "repeat")
+    """Repeat the whole tensor a number of times along each axis; there may be more numbers than axes."""
+    times = _parse_repeats(unpack_varargs(repeats), "repeat")
     if len(times) < input.ndim:
         raise ArgumentValueError(
             f"For 'repeat', there must be a number for each of the {input.ndim} axes, but got {times}; "
@@ -100,13 +100,13 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
 
 @op("ops", dtype=SAME)
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
-    """Each element along an axis, `rep` times."""
+    """Repeat each element `rep` times along an axis."""
     if to_int(rep, "rep") <= 0:
         raise ArgumentValueError(f"For 'repeat_elements', the 'rep' must be more than 0, but got {rep}.")
     return torch.repeat_interleave(x, rep, axis)
 
 
-def _interleaved(input: Tensor, repeats: Any, axis: int | None) -> Tensor:
+def _repeat_interleave(input: Tensor, repeats: Any, axis: int | None) -> Tensor:
     if isinstance(repeats, (list, tuple)):
         numbers = to_shape(repeats)
         if len(numbers) == 1:
@@ -132,19 +132,19 @@ def _interleaved(input: Tensor, repeats: Any, axis: int | None) -> Tensor:
 
 @op("ops", "Tensor", dtype=SAME, also={"dim": "axis"})
 def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
-    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
-    return _interleaved(input, repeats, axis)
+    """Repeat each element along an axis, or of the flattened tensor. `repeats` is one number or one per element."""
+    return _repeat_interleave(input, repeats, axis)
 
 
 @op("mint:repeat_interleave", dtype=SAME)
 def repeat_interleave_mint(
     input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along an axis, or of all, so many times; `repeats` may have a number for each."""
-    return _interleaved(input, repeats, dim)
+    """Repeat each element along an axis, or of the flattened tensor. `repeats` is one number or one per element."""
+    return _repeat_interleave(input, repeats, dim)
 
 
-def _grids(inputs: tuple[Any, ...], indexing: str) -> Any:
+def _make_grids(inputs: tuple[Any, ...], indexing: str) -> Any:
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
         inputs = tuple(inputs[0])
     if indexing not in ("xy", "ij"):
@@ -159,26 +159,26 @@ def _grids(inputs: tuple[Any, ...], indexing: str) -> Any:
 
 @op("ops", dtype=UNCHECKED)
 def meshgrid(*inputs: Tensor, indexing: str = "xy") -> Any:
-    """One grid per vector: its element for each place of the grid. "xy" has the second vector along the first axis."""
-    return _grids(inputs, indexing)
+    """Coordinate grids of several vectors. Indexing "xy" swaps the first two axes of the grids."""
+    return _make_grids(inputs, indexing)
 
 
 @op("mint:meshgrid", dtype=UNCHECKED)
 def meshgrid_mint(*tensors: Tensor, indexing: str = "ij") -> Any:
-    """One grid per vector: its element for each place of the grid."""
-    return _grids(tensors, indexing)
+    """Coordinate grids of several vectors."""
+    return _make_grids(tensors, indexing)
 
 
 @op("ops", dtype=UNCHECKED)
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """Every choice of one element from each vector, a row each."""
+    """Cartesian product of vectors: one combination per row."""
     grids = torch.meshgrid(*inputs, indexing="ij")
     return torch.stack([grid.reshape(-1) for grid in grids], dim=-1)
 
 
 @op("ops", dtype=SAME)
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Every choice of `r` elements of a vector, a row each, in order."""
+    """Combinations of `r` elements of a vector, one per row, in order."""
     if input.ndim != 1:
         raise ArgumentValueError(f"For 'combinations', the dimension 'x' must be 1, but got {input.ndim}")
     return torch.combinations(input, to_int(r, "r"), with_replacement)

@@ -1,4 +1,4 @@
-"""Tensors put together, and taken apart along an axis."""
+"""Concatenate, stack and split: concat, stack, split, chunk, tensor_split, unstack."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def check_same_dtype_list(tensors: Any, name: str) -> list[Tensor]:
-    """Tensors of one element type to put together, or an error that says what is wrong."""
+    """Check that the inputs are tensors of one dtype, and return them as a list."""
     if not isinstance(tensors, (list, tuple)):
         raise ArgumentTypeError(
             f"For '{name}', the input must be list or tuple of Tensors, but got {type(tensors)}."
@@ -63,9 +63,9 @@ def check_same_dtype_list(tensors: Any, name: str) -> list[Tensor]:
         if not isinstance(each, Tensor):
             raise ArgumentTypeError(f"For '{name}', the input element must be tensor, but got {type(each)}.")
         if each.dtype is not first.dtype:
-            kinds = ", ".join(str(part.dtype).removeprefix("torch.") for part in tensors)
+            dtypes = ", ".join(str(part.dtype).removeprefix("torch.") for part in tensors)
             raise ArgumentTypeError(
-                f"For '{name}', the input[tensors] elements should have same type, but got: {kinds}. "
+                f"For '{name}', the input[tensors] elements should have same type, but got: {dtypes}. "
                 "Convert them with x.astype(...)."
             )
     return list(tensors)
@@ -73,23 +73,23 @@ def check_same_dtype_list(tensors: Any, name: str) -> list[Tensor]:
 
 @op("ops", "ops:cat", dtype=UNCHECKED)
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an existing axis."""
     return torch.cat(check_same_dtype_list(tensors, "concat"), axis)
 
 
 @op("mint:concat", "mint:cat", dtype=UNCHECKED)
 def concat_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an existing axis."""
     return torch.cat(check_same_dtype_list(tensors, "concat"), dim)
 
 
 @op(dtype=UNCHECKED)
 def parallel_concat(values: Sequence[Tensor]) -> Tensor:
-    """Tensors one after the other along the first axis."""
+    """Concatenate tensors along the first axis."""
     return torch.cat(check_same_dtype_list(values, "ParallelConcat"))
 
 
-def _stacked(tensors: Any, axis: int) -> Tensor:
+def _stack(tensors: Any, axis: int) -> Tensor:
     if isinstance(tensors, Tensor):
         tensors = (tensors,)
     return torch.stack(check_same_dtype_list(tensors, "stack"), axis)
@@ -97,48 +97,48 @@ def _stacked(tensors: Any, axis: int) -> Tensor:
 
 @op("ops", dtype=UNCHECKED)
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
-    return _stacked(tensors, axis)
+    """Stack tensors along a new axis."""
+    return _stack(tensors, axis)
 
 
 @op("mint:stack", dtype=UNCHECKED)
 def stack_mint(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
-    return _stacked(tensors, dim)
+    """Stack tensors along a new axis."""
+    return _stack(tensors, dim)
 
 
 @op(dtype=UNCHECKED)
 def stack_primitive(*input_x: Tensor | Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors side by side along a new axis; they come in a tuple or one by one."""
-    return _stacked(input_x[0] if len(input_x) == 1 else input_x, axis)
+    """Stack tensors, given as a tuple or as separate arguments, along a new axis."""
+    return _stack(input_x[0] if len(input_x) == 1 else input_x, axis)
 
 
 @op("ops", "mint", dtype=UNCHECKED)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one after the other along the second axis, vectors along their only one."""
+    """Concatenate tensors along the second axis, vectors along the first."""
     return torch.hstack(check_same_dtype_list(tensors, "hstack"))
 
 
 @op("ops", "ops:row_stack", dtype=UNCHECKED)
 def vstack(inputs: Sequence[Tensor]) -> Tensor:
-    """Tensors one below the other; a vector is a row."""
+    """Concatenate tensors along the first axis; vectors are rows."""
     return torch.vstack(check_same_dtype_list(inputs, "vstack"))
 
 
 @op("ops", "mint", dtype=UNCHECKED)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one behind the other along the third axis."""
+    """Concatenate tensors along the third axis."""
     return torch.dstack(check_same_dtype_list(tensors, "dstack"))
 
 
 @op("ops", dtype=UNCHECKED)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one beside the other; a vector is a column."""
+    """Concatenate tensors along the second axis; vectors are columns."""
     return torch.column_stack(check_same_dtype_list(tensors, "column_stack"))
 
 
 def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]:
-    """Parts of a size, or of several sizes that sum up to the length."""
+    """Split into parts of one size, or of several sizes that sum to the length."""
     length = tensor.shape[axis] if tensor.ndim and -tensor.ndim <= axis < tensor.ndim else 0
     if isinstance(how, int) and not isinstance(how, bool):
         if how <= 0:
@@ -163,25 +163,25 @@ def _split(tensor: Tensor, how: Any, axis: int, name: str) -> tuple[Tensor, ...]
 
 @op("ops", dtype=UNCHECKED)
 def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> Any:
-    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split along an axis into parts of one size (the last may be smaller) or of a list of sizes."""
     return _split(tensor, split_size_or_sections, axis, "split")
 
 
 @op("mint:split", dtype=UNCHECKED)
 def split_mint(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split along an axis into parts of one size (the last may be smaller) or of a list of sizes."""
     return _split(tensor, split_size_or_sections, dim, "split")
 
 
 @op("Tensor:split", dtype=UNCHECKED, also={"dim": "axis", "split_size_or_sections": "split_size"})
 def split_method(tensor: Tensor, split_size: Any, axis: int = 0) -> Any:
-    """Parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
+    """Split along an axis into parts of one size (the last may be smaller) or of a list of sizes."""
     return _split(tensor, split_size, axis, "split")
 
 
 @op(dtype=UNCHECKED)
 def split_primitive(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
-    """A number of equal parts along an axis."""
+    """Split along an axis into `output_num` equal parts."""
     if isinstance(output_num, int) and -input_x.ndim <= axis < input_x.ndim:
         length = input_x.shape[axis]
         if output_num <= 0 or length % output_num:
@@ -193,7 +193,7 @@ def split_primitive(input_x: Tensor, axis: int = 0, output_num: int = 1) -> Any:
 
 @op(dtype=UNCHECKED)
 def split_v(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -> Any:
-    """Parts of given sizes along an axis; one of them may be -1, which is what is left."""
+    """Split along an axis into parts of the given sizes; one size may be -1 and is inferred."""
     parts = list(size_splits)
     if len(parts) != num_split:
         raise ArgumentValueError(
@@ -204,7 +204,7 @@ def split_v(input_x: Tensor, size_splits: Any, split_dim: int, num_split: int) -
     return _split(input_x, parts, split_dim, "SplitV")
 
 
-def _chunks(input: Tensor, chunks: int, axis: int) -> tuple[Tensor, ...]:
+def _chunk(input: Tensor, chunks: int, axis: int) -> tuple[Tensor, ...]:
     if to_int(chunks, "chunks") <= 0:
         raise ArgumentValueError(f"For ops.chunk parameter 'chunks' must be greater than 0, but got {chunks}")
     return torch.chunk(input, chunks, axis)
@@ -212,18 +212,18 @@ def _chunks(input: Tensor, chunks: int, axis: int) -> tuple[Tensor, ...]:
 
 @op("ops", "Tensor", dtype=UNCHECKED, also={"dim": "axis"})
 def chunk(input: Tensor, chunks: int, axis: int = 0) -> Any:
-    """At most so many parts of equal size along an axis; the last may be smaller."""
-    return _chunks(input, chunks, axis)
+    """Split along an axis into at most `chunks` parts of equal size; the last may be smaller."""
+    return _chunk(input, chunks, axis)
 
 
 @op("mint:chunk", "ops:chunk_ext", dtype=UNCHECKED)
 def chunk_mint(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """At most so many parts of equal size along an axis; the last may be smaller."""
-    return _chunks(input, chunks, dim)
+    """Split along an axis into at most `chunks` parts of equal size; the last may be smaller."""
+    return _chunk(input, chunks, dim)
 
 
-def _cut(input: Tensor, where: Any, axis: int, name: str, least: int = 1) -> tuple[Tensor, ...]:
-    """A number of parts as equal as can be, or parts that begin at given places."""
+def _split_at(input: Tensor, where: Any, axis: int, name: str, least: int = 1) -> tuple[Tensor, ...]:
+    """Split into a number of nearly equal parts, or before each of the given indices."""
     if input.ndim < least:
         raise ArgumentValueError(
             f"{name} expect `x` is a Tensor with at least {least} dimension, but got {input.ndim}"
@@ -243,43 +243,43 @@ def _cut(input: Tensor, where: Any, axis: int, name: str, least: int = 1) -> tup
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
-    """A number of parts as equal as can be along an axis, or parts that begin at the given places."""
-    return _cut(input, indices_or_sections, axis, "tensor_split")
+    """Split along an axis into a number of nearly equal parts, or before each of the given indices."""
+    return _split_at(input, indices_or_sections, axis, "tensor_split")
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def vsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the first axis, as `tensor_split` makes them."""
-    return _cut(input, indices_or_sections, 0, "vsplit")
+    """Split along the first axis, as `tensor_split` does."""
+    return _split_at(input, indices_or_sections, 0, "vsplit")
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def hsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the second axis, as `tensor_split` makes them."""
-    return _cut(input, indices_or_sections, 1, "hsplit", least=2)
+    """Split along the second axis, as `tensor_split` does."""
+    return _split_at(input, indices_or_sections, 1, "hsplit", least=2)
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def dsplit(input: Tensor, indices_or_sections: Any) -> Any:
-    """Parts along the third axis, as `tensor_split` makes them."""
-    return _cut(input, indices_or_sections, 2, "dsplit", least=3)
+    """Split along the third axis, as `tensor_split` does."""
+    return _split_at(input, indices_or_sections, 2, "dsplit", least=3)
 
 
 @op("ops", "mint", "Tensor", dtype=UNCHECKED)
 def unbind(input: Tensor, dim: int = 0) -> Any:
-    """The slices along an axis, without it."""
+    """Tuple of the slices along an axis, without that axis."""
     return torch.unbind(input, dim)
 
 
 @op("ops", dtype=UNCHECKED)
 def unstack(input_x: Tensor, axis: int = 0) -> Any:
-    """The slices along an axis, without it."""
+    """Tuple of the slices along an axis, without that axis."""
     return torch.unbind(input_x, axis)
 
 
 @op(dtype=UNCHECKED)
 def unstack_num(input_x: Tensor, axis: int = 0, num: int | None = None) -> Any:
-    """The slices along an axis, without it; `num` is not looked at, since the length is known."""
+    """Tuple of the slices along an axis, without that axis. `num` is ignored: the length is known."""
     return torch.unbind(input_x, axis)
 
 

@@ -1,4 +1,4 @@
-"""Diagonals and triangles of matrices."""
+"""Diagonals and triangles of matrices: diag, tril, triu, matrix_diag, matrix_band_part, block_diag."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = [
 
 @op("ops", "Tensor", dtype=SAME)
 def diag(input: Tensor) -> Tensor:
-    """A tensor with the elements on its diagonal; it has each axis of the input twice."""
+    """Tensor with the input on its diagonal; it has each axis of the input twice."""
     if not input.ndim:
         raise ArgumentValueError("For 'diag', the input must have at least one axis, but got a 0-d tensor.")
     return torch.diag(input.reshape(-1)).reshape((*input.shape, *input.shape))
@@ -57,13 +57,13 @@ def diag(input: Tensor) -> Tensor:
 
 @op("mint:diag", dtype=SAME)
 def diag_mint(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with a vector on a diagonal, or a diagonal of a matrix."""
+    """Matrix with a vector on a diagonal, or the diagonal of a matrix."""
     return torch.diag(input, diagonal)
 
 
 @op(dtype=SAME)
 def diag_part(x: Tensor) -> Tensor:
-    """The diagonal of a tensor that has each axis twice."""
+    """Diagonal of a tensor that has each axis twice."""
     half = x.ndim // 2
     shape = tuple(x.shape[:half])
     if not x.ndim or x.ndim % 2 or tuple(x.shape[half:]) != shape:
@@ -76,29 +76,29 @@ def diag_part(x: Tensor) -> Tensor:
 
 @op("ops", dtype=SAME)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a new last axis."""
     return torch.diagonal(input, offset, dim1, dim2)
 
 
 @op("Tensor:diagonal", dtype=SAME, also={"dim1": "axis1", "dim2": "axis2"})
 def diagonal_method(input: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The diagonal of two axes, which becomes the last axis."""
+    """Diagonal of two axes, as a new last axis."""
     return torch.diagonal(input, offset, axis1, axis2)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """A matrix with all elements on a diagonal."""
+    """Matrix with the flattened input on a diagonal."""
     return torch.diagflat(input, to_int(offset, "offset"))
 
 
 @op("ops", dtype=SAME)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last axis as the diagonal of two."""
+    """Matrices with the last axis of the input as their diagonals."""
     return torch.diag_embed(input, offset, dim1, dim2)
 
 
-def _matrices(input: Tensor, name: str) -> Tensor:
+def _check_matrices(input: Tensor, name: str) -> Tensor:
     if input.ndim < 2:
         raise ArgumentValueError(
             f"For '{name}', the x's rank must be greater than or equal to 2, but got {input.ndim}."
@@ -108,56 +108,58 @@ def _matrices(input: Tensor, name: str) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of matrices, zeros above."""
-    return torch.tril(_matrices(input, "Tril"), to_int(diagonal, "diagonal"))
+    """Lower triangle of matrices; the other elements are zero."""
+    return torch.tril(_check_matrices(input, "Tril"), to_int(diagonal, "diagonal"))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of matrices, zeros below."""
-    return torch.triu(_matrices(input, "Triu"), to_int(diagonal, "diagonal"))
+    """Upper triangle of matrices; the other elements are zero."""
+    return torch.triu(_check_matrices(input, "Triu"), to_int(diagonal, "diagonal"))
 
 
-def _places(row: Any, col: Any, offset: Any, dtype: Any, lower: bool) -> Tensor:
+def _triangle_indices(row: Any, col: Any, offset: Any, dtype: Any, lower: bool) -> Tensor:
     rows, columns = to_int(row, "row"), to_int(col, "col")
     if min(rows, columns) < 0:
         raise ArgumentValueError(
             f"the numbers of rows and columns must be at least 0, but got {rows} and {columns}."
         )
     if dtype not in (torch.int32, torch.int64):
-        raise ArgumentTypeError(f"the 'dtype' of places must be int32 or int64, but got {dtype}.")
+        raise ArgumentTypeError(f"the 'dtype' of indices must be int32 or int64, but got {dtype}.")
     make = torch.tril_indices if lower else torch.triu_indices
     return make(rows, columns, to_int(offset, "offset"), dtype=dtype)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
-    """Rows and columns of the places in the lower triangle of a matrix."""
-    return _places(row, col, offset, dtype, lower=True)
+    """Row and column indices of the lower triangle of a matrix."""
+    return _triangle_indices(row, col, offset, dtype, lower=True)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = torch.int64) -> Tensor:
-    """Rows and columns of the places in the upper triangle of a matrix."""
-    return _places(row, col, offset, dtype, lower=False)
+    """Row and column indices of the upper triangle of a matrix."""
+    return _triangle_indices(row, col, offset, dtype, lower=False)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
 def tril_indices_primitive(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
-    """Rows and columns of the places in the lower triangle of a matrix."""
-    return _places(row, col, offset, dtype, lower=True)
+    """Row and column indices of the lower triangle of a matrix."""
+    return _triangle_indices(row, col, offset, dtype, lower=True)
 
 
 @op(dtype=UNCHECKED, differentiable=False)
 def triu_indices_primitive(row: int, col: int, offset: int = 0, dtype: Any = torch.int32) -> Tensor:
-    """Rows and columns of the places in the upper triangle of a matrix."""
-    return _places(row, col, offset, dtype, lower=False)
+    """Row and column indices of the upper triangle of a matrix."""
+    return _triangle_indices(row, col, offset, dtype, lower=False)
 
 
 @op("ops", dtype=SAME)
 def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
-    """A band around the diagonal: so many diagonals below and above, all where negative; zeros elsewhere."""
-    _matrices(x, "MatrixBandPart")
+    """Band matrix: `lower` diagonals below and `upper` diagonals above the main one are kept (all if negative), other
+    elements are zero.
+    """
+    _check_matrices(x, "MatrixBandPart")
     rows = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1)
     below = rows - torch.arange(x.shape[-1], device=x.device)
     low, high = (torch.as_tensor(each, device=x.device) for each in (lower, upper))
@@ -167,7 +169,7 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
 
 
 class _DiagonalBand:
-    """Where the diagonals k[0] to k[1] of a matrix are in a table that has one in each row, the highest first."""
+    """Positions of the diagonals k[0] to k[1] of a matrix in a table with one diagonal per row, the highest first."""
 
     def __init__(self, k: Any, rows: int, columns: int, align: str, device: torch.device) -> None:
         wanted = to_shape(k)
@@ -179,7 +181,7 @@ class _DiagonalBand:
             )
         if len(wanted) > 2 or self.low > self.high or not -rows < self.low or not self.high < max(columns, 1):
             raise ArgumentValueError(
-                f"'k' names diagonals from {wanted[0]} to {wanted[-1]} of a {rows} x {columns} matrix."
+                f"'k' is diagonals from {wanted[0]} to {wanted[-1]} of a {rows} x {columns} matrix."
             )
         self.offsets = torch.arange(self.high, self.low - 1, -1, device=device).unsqueeze(-1)
         lengths = torch.minimum(rows + self.offsets.clamp(max=0), columns - self.offsets.clamp(min=0))
@@ -188,35 +190,36 @@ class _DiagonalBand:
         left = ((self.offsets >= 0) & (above == "LEFT")) | ((self.offsets <= 0) & (below == "LEFT"))
         self.shift = torch.where(
             left, 0, self.longest - lengths
-        )  # cells before the first element, in each row
+        )  # number of padding cells before the first element of each row
         self.lengths = lengths
 
 
 @op("ops", dtype=SAME)
 def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_LEFT") -> Tensor:
-    """The diagonals k[0] to k[1] of matrices, a row each, the highest first; short ones are filled up with
-    `padding_value` at the side that `align` says for those above and those below."""
-    _matrices(x, "MatrixDiagPartV3")
+    """Diagonals k[0] to k[1] of matrices, one per row, the highest first. Short ones are padded with `padding_value`;
+    `align` determines the side for superdiagonals and for subdiagonals.
+    """
+    _check_matrices(x, "MatrixDiagPartV3")
     bands = _DiagonalBand(k, x.shape[-2], x.shape[-1], align, x.device)
-    place = torch.arange(bands.longest, device=x.device) - bands.shift
-    inside = (place >= 0) & (place < bands.lengths)
-    place = place.clamp(min=0)
-    row, column = place - bands.offsets.clamp(max=0), place + bands.offsets.clamp(min=0)
+    position = torch.arange(bands.longest, device=x.device) - bands.shift
+    inside = (position >= 0) & (position < bands.lengths)
+    position = position.clamp(min=0)
+    row, column = position - bands.offsets.clamp(max=0), position + bands.offsets.clamp(min=0)
     taken = x[..., row.clamp(max=x.shape[-2] - 1), column.clamp(max=x.shape[-1] - 1)]
-    made = torch.where(inside, taken, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
-    return made.squeeze(-2) if bands.single else made
+    diagonals = torch.where(inside, taken, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
+    return diagonals.squeeze(-2) if bands.single else diagonals
 
 
-def _spread(table: Tensor, bands: _DiagonalBand, rows: int, columns: int, other: Tensor) -> Tensor:
-    """Matrices with the diagonals of a table, and `other` elsewhere."""
+def _insert_diagonals(table: Tensor, bands: _DiagonalBand, rows: int, columns: int, fill: Tensor) -> Tensor:
+    """Matrices with the diagonals of a table, and `fill` elsewhere."""
     if bands.single:
         table = table.unsqueeze(-2)
     row = torch.arange(rows, device=table.device).unsqueeze(-1)
     offset = torch.arange(columns, device=table.device) - row
     inside = (offset >= bands.low) & (offset <= bands.high)
     line = (bands.high - offset).clamp(0, bands.high - bands.low)
-    place = torch.minimum(row, row + offset) + bands.shift[line, 0]
-    return torch.where(inside, table[..., line, place.clamp(0, table.shape[-1] - 1)], other)
+    position = torch.minimum(row, row + offset) + bands.shift[line, 0]
+    return torch.where(inside, table[..., line, position.clamp(0, table.shape[-1] - 1)], fill)
 
 
 @op("ops", dtype=SAME)
@@ -228,21 +231,19 @@ def matrix_diag(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
-    return _with_diagonals(x, k, num_rows, num_cols, padding_value, align)
+    """Matrices with the given diagonals, one per row of `x`, and `padding_value` elsewhere."""
+    return _matrix_diag(x, k, num_rows, num_cols, padding_value, align)
 
 
 @op(dtype=SAME)
 def matrix_diag_primitive(
     x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Matrices with the given diagonals, a row of `x` each, and `padding_value` elsewhere."""
-    return _with_diagonals(x, k, num_rows, num_cols, padding_value, align)
+    """Matrices with the given diagonals, one per row of `x`, and `padding_value` elsewhere."""
+    return _matrix_diag(x, k, num_rows, num_cols, padding_value, align)
 
 
-def _with_diagonals(
-    x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str
-) -> Tensor:
+def _matrix_diag(x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, align: str) -> Tensor:
     wanted = to_shape(k)
     least = x.shape[-1] - min(wanted[-1], 0), x.shape[-1] + max(wanted[0], 0)
     rows, columns = to_int(num_rows, "num_rows"), to_int(num_cols, "num_cols")
@@ -254,19 +255,21 @@ def _with_diagonals(
             f"For 'matrix_diag', {rows} x {columns} is too small for diagonals of {x.shape[-1]}."
         )
     bands = _DiagonalBand(k, rows, columns, align, x.device)
-    return _spread(x, bands, rows, columns, torch.as_tensor(padding_value, device=x.device).to(x.dtype))
+    return _insert_diagonals(
+        x, bands, rows, columns, torch.as_tensor(padding_value, device=x.device).to(x.dtype)
+    )
 
 
 @op("ops", dtype=SAME)
 def matrix_set_diag(x: Tensor, diagonal: Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """Matrices with some of their diagonals replaced, by a row of `diagonal` each."""
-    _matrices(x, "MatrixSetDiagV3")
+    """Matrices with some diagonals replaced by the rows of `diagonal`."""
+    _check_matrices(x, "MatrixSetDiagV3")
     bands = _DiagonalBand(k, x.shape[-2], x.shape[-1], align, x.device)
     if diagonal.shape[-1] != bands.longest:
         raise ArgumentValueError(
             f"For 'matrix_set_diag', the diagonals must be {bands.longest} long, but got shape {tuple(diagonal.shape)}."
         )
-    return _spread(diagonal, bands, x.shape[-2], x.shape[-1], x)
+    return _insert_diagonals(diagonal, bands, x.shape[-2], x.shape[-1], x)
 
 
 Diag = primitive("Diag", diag, init=())
@@ -283,7 +286,7 @@ MatrixSetDiagV3 = primitive("MatrixSetDiagV3", matrix_set_diag, init=("align",))
 
 @op("ops", dtype=UNCHECKED)
 def block_diag(*inputs: Tensor) -> Tensor:
-    """The matrices along the diagonal of one large matrix; vectors are rows."""
+    """Block-diagonal matrix of several matrices; vectors are rows."""
     for each in inputs:
         if not isinstance(each, Tensor):
             raise ArgumentTypeError(f"For 'block_diag', each input must be a Tensor, but got {each!r}.")

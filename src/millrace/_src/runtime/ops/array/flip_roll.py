@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
+def _flip_axes(input: Tensor, dims: Any, name: str) -> Tensor:
     if not isinstance(dims, (list, tuple)):
         raise ArgumentTypeError(f"For '{name}', the axes must come in a list or tuple, but got {dims!r}.")
     return torch.flip(input, to_shape(dims))
@@ -38,31 +38,31 @@ def _reversed(input: Tensor, dims: Any, name: str) -> Tensor:
 
 @op("ops", "mint", dtype=SAME)
 def flip(input: Tensor, dims: Any) -> Tensor:
-    """The elements in reversed order along axes."""
-    return _reversed(input, dims, "flip")
+    """Reverse the order of the elements along axes."""
+    return _flip_axes(input, dims, "flip")
 
 
 @op("Tensor:flip", dtype=SAME)
 def flip_method(input: Tensor, *dims: Any) -> Tensor:
-    """The elements in reversed order along axes, given as a tuple or one by one."""
-    return _reversed(input, unpack_varargs(dims), "flip")
+    """Reverse the order of the elements along axes, given as a tuple or as separate ints."""
+    return _flip_axes(input, unpack_varargs(dims), "flip")
 
 
 @op("ops", "Tensor", dtype=SAME)
 def reverse(x: Tensor, axis: Any) -> Tensor:
-    """The elements in reversed order along axes."""
-    return _reversed(x, axis, "ReverseV2")
+    """Reverse the order of the elements along axes."""
+    return _flip_axes(x, axis, "ReverseV2")
 
 
 @op("ops", "Tensor", dtype=SAME)
 def fliplr(input: Tensor) -> Tensor:
-    """The elements in reversed order along the second axis."""
+    """Reverse the order of the elements along the second axis."""
     return torch.flip(input, (1,))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def flipud(input: Tensor) -> Tensor:
-    """The elements in reversed order along the first axis."""
+    """Reverse the order of the elements along the first axis."""
     if not input.ndim:
         raise ArgumentValueError("For 'flipud', the input must have at least one axis, but got a 0-d tensor.")
     return torch.flip(input, (0,))
@@ -70,7 +70,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @op("ops", "Tensor", dtype=SAME)
 def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
-    """A plane of axes turned by 90 degrees, `k` times."""
+    """Rotate a plane of two axes by 90 degrees, `k` times."""
     plane = to_shape(dims)
     if len(plane) == 2 and plane[0] == plane[1]:
         raise OperationError(f"For 'rot90', rotation dims must be different, but got {plane}.")
@@ -81,19 +81,21 @@ def rot90(input: Tensor, k: int, dims: Any) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The elements moved along axes; what leaves at one end comes in at the other. Without axes, as if flat."""
+    """Roll the elements along axes; elements shifted beyond the end reappear at the start. Without axes, the flattened
+    tensor is rolled.
+    """
     return torch.roll(input, to_shape(shifts), () if dims is None else to_shape(dims))
 
 
 @op("ops", dtype=SAME)
 def reverse_sequence(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int = 0) -> Tensor:
-    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
+    """Reverse the first `seq_lengths[i]` elements of entry i of the batch."""
     return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
 
 
 @op("Tensor:reverse_sequence", dtype=SAME)
 def reverse_sequence_method(x: Tensor, seq_lengths: Tensor, seq_dim: int = 0, batch_dim: int = 0) -> Tensor:
-    """For each entry of the batch, its first elements in reversed order: as many as `seq_lengths` says."""
+    """Reverse the first `seq_lengths[i]` elements of entry i of the batch."""
     return _reverse_first(x, seq_lengths, seq_dim, batch_dim)
 
 
@@ -108,11 +110,11 @@ def _reverse_first(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int)
             f"For 'ReverseSequence', the 'seq_lengths' vector size should be = input size along batch_dim: {batch}, "
             f"but got shape {tuple(seq_lengths.shape)}."
         )
-    places = torch.arange(count, device=x.device)
+    positions = torch.arange(count, device=x.device)
     lengths = seq_lengths.to(torch.int64).unsqueeze(-1)
     taken = torch.where(
-        places < lengths, lengths - 1 - places, places
-    )  # [batch, count]; too long fails in gather
+        positions < lengths, lengths - 1 - positions, positions
+    )  # [batch, count]; lengths that are too large fail in gather
     shape = [1] * x.ndim
     shape[seq_dim], shape[batch_dim] = count, batch
     if seq_dim % x.ndim < batch_dim % x.ndim:
@@ -121,9 +123,5 @@ def _reverse_first(x: Tensor, seq_lengths: Tensor, seq_dim: int, batch_dim: int)
 
 
 ReverseV2 = primitive("ReverseV2", reverse, init=("axis",))
-
-
 ReverseSequence = primitive("ReverseSequence", reverse_sequence, init=("seq_dim", "batch_dim"))
-
-
 Roll = primitive("Roll", roll, init=("shifts", "dims"))

@@ -1,4 +1,4 @@
-"""Lists compared, counted and unrolled: what differs, where it stands, how far apart it is."""
+"""Index routines: nonzero, count_nonzero, unravel_index, list_diff, invert_permutation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 
 @op(accepts=REAL, dtype=UNCHECKED, differentiable=False)
 def list_diff(x: Tensor, y: Tensor, out_idx: Any = torch.int32) -> tuple[Tensor, Tensor]:
-    """What is in x and not in y, and at which places of x."""
+    """Values of `x` that are not in `y`, and their indices in `x`."""
     if out_idx not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For 'ListDiff', 'out_idx' must be int32 or int64, but got {out_idx}.")
     if x.ndim != 1 or y.ndim != 1:
@@ -58,7 +58,7 @@ ListDiff = primitive("ListDiff", list_diff)
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def unravel_index(indices: Tensor, dims: Tensor) -> Tensor:
-    """The coordinates, in an array of this shape, of elements that are numbered from 0 on: a column per number."""
+    """Coordinates of flat indices in an array of the given shape: one column per index."""
     if dims.ndim != 1 or indices.ndim > 1:
         raise ArgumentValueError(
             f"For 'UnravelIndex', 'indices' must have at most one axis and 'dims' one, but got {list(indices.shape)} "
@@ -78,7 +78,7 @@ UnravelIndex = primitive("UnravelIndex", unravel_index)
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def sub_and_filter(input_x: Tensor, max_num: Any, offset: Any) -> tuple[Tensor, Tensor]:
-    """The values less `offset` that are then in [0, max_num), and their places."""
+    """Values minus `offset` that lie in [0, max_num), and their indices."""
     _, shift = promote_operands(input_x, offset)
     _, most = promote_operands(input_x, max_num)
     moved = input_x - shift
@@ -91,8 +91,7 @@ SubAndFilter = primitive("SubAndFilter", sub_and_filter, ())
 
 @op(accepts=INTEGERS, dtype=UNCHECKED, differentiable=False)
 def map_uniform(input: Tensor, per_group_size: Any, group_num: Any) -> Tensor:
-    """The place of each key where keys go to the groups in turn: the remainder says the group, the quotient the
-    place."""
+    """Map keys to groups in round-robin order: the remainder is the group, the quotient the index within the group."""
     _, size = promote_operands(input, per_group_size)
     _, count = promote_operands(input, group_num)
     return torch.remainder(input, count) * size + torch.div(input, count, rounding_mode="floor")
@@ -103,19 +102,19 @@ MapUniform = primitive("MapUniform", map_uniform, ())
 
 @op("ops:nonzero", "mint", "Tensor", dtype=UNCHECKED, differentiable=False)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of the elements that are not zero, a row each; or one tensor per axis."""
+    """Coordinates of the nonzero elements, one row each; with `as_tuple`, one tensor per axis."""
     return torch.nonzero(input, as_tuple=True) if as_tuple else torch.nonzero(input)
 
 
 @op("ops", "Tensor", dtype=INT64, differentiable=False)
 def argwhere(input: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
+    """Coordinates of the nonzero elements, one row each."""
     return torch.argwhere(input)
 
 
 @op(dtype=INT64, differentiable=False)
 def non_zero(x: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
+    """Coordinates of the nonzero elements, one row each."""
     return torch.nonzero(x)
 
 
@@ -124,7 +123,7 @@ NonZero = primitive("NonZero", non_zero)
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = torch.int32) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
     return (
         torch.sum(x != 0, normalize_axes(axis, x.ndim), keep_dims).to(dtype) if x.ndim else (x != 0).to(dtype)
     )
@@ -132,19 +131,19 @@ def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any
 
 @op("mint:count_nonzero", dtype=INT64, differentiable=False)
 def count_nonzero_mint(input: Tensor, dim: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
     return torch.count_nonzero(input, dim)
 
 
 @op("Tensor:count_nonzero", dtype=UNCHECKED, differentiable=False, also={"dim": "axis"})
 def count_nonzero_method(input: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
     return count_nonzero.raw(input, axis, keep_dims, dtype or torch.int32)
 
 
 @op(dtype=INT32, differentiable=False)
 def count_nonzero_along(x: Tensor, dims: Any = None) -> Tensor:
-    """How many elements along axes are not zero."""
+    """Number of nonzero elements along axes."""
     return torch.sum(x != 0, normalize_axes(dims, x.ndim))
 
 
@@ -153,18 +152,18 @@ CountNonZero = primitive("CountNonZero", count_nonzero_along)
 
 @op(dtype=UNCHECKED, differentiable=False)
 def invert_permutation(input_x: Any) -> Any:
-    """For each place of a permutation, where it is."""
+    """Inverse of a permutation."""
     if not isinstance(input_x, (tuple, list)) or sorted(input_x) != list(range(len(input_x))):
         raise ArgumentValueError(
             f"For 'InvertPermutation', the input must be a permutation of 0..n-1: {input_x!r}."
         )
-    places = [0] * len(input_x)
-    for place, value in enumerate(input_x):
-        places[value] = place
-    return tuple(places)
+    inverse = [0] * len(input_x)
+    for position, value in enumerate(input_x):
+        inverse[value] = position
+    return tuple(inverse)
 
 
-def _order(src: str, dst: str, name: str) -> list[int]:
+def _parse_format_order(src: str, dst: str, name: str) -> list[int]:
     for each in (src, dst):
         if each not in ("NHWC", "NCHW"):
             raise ArgumentValueError(f"For '{name}', a format must be 'NHWC' or 'NCHW', but got {each!r}.")
@@ -173,17 +172,19 @@ def _order(src: str, dst: str, name: str) -> list[int]:
 
 @op(dtype=SAME, differentiable=False)
 def format_axis(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """For axes of `dst_format`, where they are in `src_format`; axes may be negative."""
-    places = torch.tensor(
-        _order(src_format, dst_format, "DataFormatDimMap"), dtype=input_x.dtype, device=input_x.device
+    """Map axes of `src_format` to axes of `dst_format`; axes may be negative."""
+    axis_map = torch.tensor(
+        _parse_format_order(src_format, dst_format, "DataFormatDimMap"),
+        dtype=input_x.dtype,
+        device=input_x.device,
     )
-    return places[torch.remainder(input_x, 4).to(torch.int64)]
+    return axis_map[torch.remainder(input_x, 4).to(torch.int64)]
 
 
 @op(dtype=SAME, differentiable=False)
 def format_vector(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "NCHW") -> Tensor:
-    """A vector with a number per axis of one format (or a pair in each row), in the order of another."""
-    order = _order(src_format, dst_format, "DataFormatVecPermute")
+    """Permute a vector with one number per axis (or a pair in each row) from `src_format` to `dst_format`."""
+    order = _parse_format_order(src_format, dst_format, "DataFormatVecPermute")
     if input_x.ndim not in (1, 2) or input_x.shape[0] != 4:
         raise ArgumentValueError(
             f"For 'DataFormatVecPermute', the shape must be (4,) or (4, 2): {tuple(input_x.shape)}."
@@ -192,9 +193,5 @@ def format_vector(input_x: Tensor, src_format: str = "NHWC", dst_format: str = "
 
 
 InvertPermutation = primitive("InvertPermutation", invert_permutation, init=())
-
-
 DataFormatDimMap = primitive("DataFormatDimMap", format_axis, init=("src_format", "dst_format"))
-
-
 DataFormatVecPermute = primitive("DataFormatVecPermute", format_vector, init=("src_format", "dst_format"))

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask, by lists of indices, or by their order among limits."""
+"""Masks and index writes: masked_fill, masked_select, masked_scatter, index_fill, index_put."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "index_fill",
     "index_put",
     "index_put_",
-    "index_put_places",
+    "index_put_primitive",
     "masked_fill",
     "masked_fill_",
     "masked_fill_method",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if not isinstance(mask, Tensor) or mask.dtype is not torch.bool:
         raise ArgumentTypeError(f"For 'MaskedFill', the mask must be a Tensor of bool, but got {mask!r}.")
     if isinstance(value, Tensor):
@@ -54,19 +54,19 @@ def _filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 @op("ops", dtype=SAME)
 def masked_fill(input_x: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with `value` where the mask holds."""
-    return _filled(input_x, mask, value)
+    """Copy of the tensor with `value` where `mask` is true."""
+    return _masked_fill(input_x, mask, value)
 
 
 @op("Tensor:masked_fill", dtype=SAME)
 def masked_fill_method(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A copy with `value` where the mask holds."""
-    return _filled(input, mask, value)
+    """Copy of the tensor with `value` where `mask` is true."""
+    return _masked_fill(input, mask, value)
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def masked_fill_(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`value` is written where the mask holds, in the tensor itself."""
+    """Write `value` where `mask` is true, in place."""
     with torch.no_grad():
         return input.masked_fill_(mask, value)
 
@@ -76,7 +76,7 @@ MaskedFill = primitive("MaskedFill", masked_fill, init=())
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in a row."""
+    """Elements where `mask` is true, as a vector."""
     return torch.masked_select(input, mask)
 
 
@@ -85,7 +85,7 @@ MaskedSelect = primitive("MaskedSelect", masked_select)
 
 @op("Tensor", dtype=SAME)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with elements of `source`, in their order, where the mask holds."""
+    """Copy of the tensor with the elements of `source`, in order, where `mask` is true."""
     return torch.masked_scatter(input, mask, source)
 
 
@@ -94,22 +94,22 @@ MaskedScatter = primitive("MaskedScatter", masked_scatter)
 
 @op("ops", "Tensor", dtype=SAME)
 def index_fill(x: Tensor, axis: Any, index: Tensor, value: Any) -> Tensor:
-    """A copy with `value` in the slices of an axis that the indices name."""
+    """Copy of the tensor with `value` in the slices of an axis that `index` names."""
     at = normalize_axis("IndexFill", axis, x.ndim)
-    places = normalize_indices("IndexFill", index, x.shape[at])
+    indices = normalize_indices("IndexFill", index, x.shape[at])
     if isinstance(value, Tensor):
         if value.ndim:
             raise ArgumentValueError(
                 f"For 'index_fill', the value must be one number, but got shape {tuple(value.shape)}."
             )
-        return torch.index_fill(x, at, places, value.to(x.dtype))
-    return torch.index_fill(x, at, places, value)
+        return torch.index_fill(x, at, indices, value.to(x.dtype))
+    return torch.index_fill(x, at, indices, value)
 
 
 IndexFill = primitive("IndexFill", index_fill, init=())
 
 
-def _indices(indices: Any) -> tuple[Tensor, ...]:
+def _parse_indices(indices: Any) -> tuple[Tensor, ...]:
     return tuple(
         part if part.dtype is torch.bool else check_integer_indices("index_put", part).long()
         for part in indices
@@ -118,21 +118,21 @@ def _indices(indices: Any) -> tuple[Tensor, ...]:
 
 @op("Tensor", dtype=SAME)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written to, or added at, the places that one tensor of indices per axis names."""
-    return input.index_put(_indices(indices), values, accumulate)
+    """Copy of the tensor with values written or added at the coordinates given by one index tensor per axis."""
+    return input.index_put(_parse_indices(indices), values, accumulate)
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Values written to, or added at, places of the tensor itself."""
+    """Write or add values at the coordinates given by one index tensor per axis, in place."""
     with torch.no_grad():
-        return input.index_put_(_indices(indices), values, accumulate)
+        return input.index_put_(_parse_indices(indices), values, accumulate)
 
 
 @op(dtype=SAME)
-def index_put_places(x1: Tensor, x2: Tensor, indices: Any, accumulate: int = 0) -> Tensor:
-    """A copy with values written to, or added at, the places that one tensor of indices per axis names."""
-    return x1.index_put(_indices(indices), x2, bool(accumulate))
+def index_put_primitive(x1: Tensor, x2: Tensor, indices: Any, accumulate: int = 0) -> Tensor:
+    """Copy of the tensor with values written or added at the coordinates given by one index tensor per axis."""
+    return x1.index_put(_parse_indices(indices), x2, bool(accumulate))
 
 
-IndexPut = primitive("IndexPut", index_put_places, init=("accumulate",))
+IndexPut = primitive("IndexPut", index_put_primitive, init=("accumulate",))

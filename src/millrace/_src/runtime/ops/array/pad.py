@@ -1,4 +1,4 @@
-"""Tensors with a margin around them."""
+"""Padding of tensors: pad, mirror_pad, padding."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "ci
 
 
 def _pad(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Tensor:
-    """A margin whose widths come as in PyTorch: the last axis first, before and after."""
+    """Pad with widths in PyTorch's order: the last axis first, before and after."""
     if len(width) % 2:
         raise ArgumentValueError(
             f"For 'pad', the size of padding must be divisible by 2, but got {len(width)}"
@@ -44,7 +44,7 @@ def _pad(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Tensor
     if not any(width):
         return input.clone()
     if mode != "constant":
-        if len(width) == 2 * input.ndim:  # PyTorch wants an axis before those with a margin
+        if len(width) == 2 * input.ndim:  # PyTorch needs an axis before the padded ones
             return F.pad(input.unsqueeze(0), width, mode).squeeze(0)
         return F.pad(input, width, mode)
     if isinstance(value, Tensor):
@@ -57,8 +57,9 @@ def _pad(input: Tensor, width: tuple[int, ...], mode: str, value: Any) -> Tensor
 
 @op("ops", dtype=SAME)
 def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None) -> Tensor:
-    """A margin around the last axes: widths before and after, the last axis first. `mode` says what is in it:
-    "constant", "reflect", "replicate" or "circular"; a negative width cuts."""
+    """Pad the last axes. `padding` holds the widths before and after, the last axis first; a negative width crops.
+    `mode` is "constant", "reflect", "replicate" or "circular".
+    """
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise ArgumentValueError(
             f"For 'pad', the 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', but got {mode!r}."
@@ -76,7 +77,7 @@ def pad(input_x: Tensor, padding: Any, mode: str = "constant", value: Any = None
 
 @op(dtype=SAME)
 def pad_primitive(input_x: Tensor, paddings: Any) -> Tensor:
-    """A margin of zeros: a pair of widths for each axis."""
+    """Pad with zeros; `paddings` holds a pair of widths per axis."""
     pairs = [to_shape(pair) for pair in paddings]
     if len(pairs) != input_x.ndim:
         raise ArgumentValueError(
@@ -98,8 +99,9 @@ def pad_v3_primitive(
     mode: str = "constant",
     paddings_contiguous: bool = True,
 ) -> Tensor:
-    """A margin around the last axes: widths before and after, the last axis first, or first all before and then all
-    after. What is in it: "constant", "reflect", "edge" or "circular"."""
+    """Pad the last axes in mode "constant", "reflect", "edge" or "circular". `paddings` holds pairs (before, after),
+    the last axis first, or first all widths before and then all widths after.
+    """
     if mode not in _MODES:
         raise ArgumentValueError(f"For 'PadV3', the 'mode' must be in {list(_MODES)}, but got {mode!r}.")
     width = to_shape(paddings)
@@ -111,17 +113,17 @@ def pad_v3_primitive(
 
 @op("ops", dtype=SAME)
 def mirror_pad(input_x: Tensor, paddings: Any, mode: str) -> Tensor:
-    """A margin that mirrors the tensor: "REFLECT" leaves out the element at the border, "SYMMETRIC" repeats it."""
-    return _mirrored(input_x, paddings, mode)
+    """Pad with the reflected tensor: "REFLECT" omits the border element, "SYMMETRIC" repeats it."""
+    return _pad_reflect(input_x, paddings, mode)
 
 
 @op(dtype=SAME)
 def mirror_pad_primitive(input_x: Tensor, paddings: Any, mode: str = "REFLECT") -> Tensor:
-    """A margin that mirrors the tensor: "REFLECT" leaves out the element at the border, "SYMMETRIC" repeats it."""
-    return _mirrored(input_x, paddings, mode)
+    """Pad with the reflected tensor: "REFLECT" omits the border element, "SYMMETRIC" repeats it."""
+    return _pad_reflect(input_x, paddings, mode)
 
 
-def _mirrored(input: Tensor, paddings: Any, mode: str) -> Tensor:
+def _pad_reflect(input: Tensor, paddings: Any, mode: str) -> Tensor:
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ArgumentValueError(
             f"For 'MirrorPad', the 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}."
@@ -142,16 +144,16 @@ def _mirrored(input: Tensor, paddings: Any, mode: str) -> Tensor:
                 f"[{before}], [{after}] not less than [{length}]"
             )
         if before or after:
-            places = torch.arange(-before, length + after, device=input.device)
-            places = torch.where(places < 0, -places - around, places)
-            places = torch.where(places >= length, 2 * length - 2 + around - places, places)
-            input = torch.index_select(input, axis, places)
+            indices = torch.arange(-before, length + after, device=input.device)
+            indices = torch.where(indices < 0, -indices - around, indices)
+            indices = torch.where(indices >= length, 2 * length - 2 + around - indices, indices)
+            input = torch.index_select(input, axis, indices)
     return input
 
 
 @op("ops", dtype=SAME)
 def padding(x: Tensor, pad_dim_size: int = 8) -> Tensor:
-    """The last axis, which has length 1, made longer with zeros."""
+    """Pad the last axis, of length 1, with zeros to `pad_dim_size`."""
     if not x.ndim or x.shape[-1] != 1:
         raise ArgumentValueError(
             f"For 'Padding', the last dimension of 'x' must be 1, but got: {tuple(x.shape)}."
@@ -174,5 +176,5 @@ _pad_op = pad  # `pad_mint` has a parameter of this name
 
 @op("mint.nn.functional:pad", dtype=SAME)
 def pad_mint(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements put around the last axes: pairs (before, after), the last axis first."""
+    """Pad the last axes; `pad` holds pairs (before, after), the last axis first."""
     return _pad_op.raw(input, pad, mode, value)

@@ -1,4 +1,4 @@
-"""The same elements in another shape or order of axes."""
+"""Reshape and permute axes: reshape, view, transpose, squeeze, flatten, movedim."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 @op("ops", "mint", "ops:reshape_", dtype=SAME)
 def reshape(input: Tensor, shape: Any) -> Tensor:
-    """The same elements in another shape; one length may be -1, which is what is left."""
+    """Reshape the tensor; one length may be -1 and is inferred."""
     if isinstance(shape, int):
         raise ArgumentTypeError(
             f"For 'reshape', the shape must be a tuple, list or Tensor of ints: ({shape},)"
@@ -65,25 +65,25 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 @op("Tensor", dtype=SAME)
 def view(input: Tensor, *shape: Any) -> Tensor:
-    """The same elements in another shape, given as numbers or as a tuple."""
+    """Reshape the tensor; the shape is given as ints or as a tuple."""
     return torch.reshape(input, to_shape(unpack_varargs(shape)))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the shape of another tensor."""
+    """Reshape the tensor to the shape of another."""
     return torch.reshape(input, other.shape)
 
 
 @op("Tensor", dtype=SAME)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the shape of another tensor."""
+    """Reshape the tensor to the shape of another."""
     return torch.reshape(input, other.shape)
 
 
 @op("Tensor", dtype=SAME)
 def resize(input: Tensor, *new_shape: Any) -> Tensor:
-    """The elements in another shape of any size: what is too much is cut off, what is missing is 0."""
+    """Resize the flattened elements to another shape: truncated if it is smaller, padded with zeros if it is larger."""
     shape = to_shape(unpack_varargs(new_shape))
     if any(length < 0 for length in shape):
         raise ArgumentValueError(f"For 'resize', no length of new_shape may be negative, but got {shape}.")
@@ -93,7 +93,7 @@ def resize(input: Tensor, *new_shape: Any) -> Tensor:
     return flat[:count].reshape(shape)
 
 
-def _permuted(input: Tensor, order: Any) -> Tensor:
+def _permute(input: Tensor, order: Any) -> Tensor:
     axes = to_shape(order)
     if len(axes) != input.ndim:
         raise ArgumentValueError(
@@ -104,105 +104,105 @@ def _permuted(input: Tensor, order: Any) -> Tensor:
 
 @op("ops", dtype=SAME)
 def transpose(input: Tensor, input_perm: Any) -> Tensor:
-    """The tensor with its axes in another order."""
-    return _permuted(input, input_perm)
+    """Permute the axes."""
+    return _permute(input, input_perm)
 
 
 @op("mint:transpose", dtype=SAME)
 def transpose_mint(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
     return torch.transpose(input, dim0, dim1)
 
 
 @op("Tensor:transpose", dtype=SAME)
 def transpose_method(input: Tensor, *axes: Any, dim0: Any = None, dim1: Any = None) -> Tensor:
-    """The axes in another order: all of them, two that are exchanged, or without arguments reversed."""
+    """Permute the axes: by a full order, by two axes to swap, or reversed without arguments."""
     if dim0 is not None:
         axes = (dim0, dim1)
     if not axes or axes == (None,):
         return torch.permute(input, tuple(range(input.ndim - 1, -1, -1)))
     if len(axes) == 2:
         return torch.transpose(input, to_int(axes[0], "dim0"), to_int(axes[1], "dim1"))
-    return _permuted(input, unpack_varargs(axes))
+    return _permute(input, unpack_varargs(axes))
 
 
 @op("ops", dtype=SAME)
 def permute(input: Tensor, axis: Any) -> Tensor:
-    """The tensor with its axes in another order."""
-    return _permuted(input, axis)
+    """Permute the axes."""
+    return _permute(input, axis)
 
 
 @op("mint:permute", dtype=SAME)
 def permute_mint(input: Tensor, dims: Any) -> Tensor:
-    """The tensor with its axes in another order."""
-    return _permuted(input, dims)
+    """Permute the axes."""
+    return _permute(input, dims)
 
 
 @op("Tensor:permute", dtype=SAME)
 def permute_method(input: Tensor, *axis: Any) -> Tensor:
-    """The tensor with its axes in another order, given as numbers or as a tuple."""
-    return _permuted(input, unpack_varargs(axis))
+    """Permute the axes; the order is given as ints or as a tuple."""
+    return _permute(input, unpack_varargs(axis))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
     return torch.transpose(input, to_int(axis0, "axis0"), to_int(axis1, "axis1"))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """The tensor with two axes exchanged."""
+    """Swap two axes."""
     return torch.transpose(input, to_int(dim0, "dim0"), to_int(dim1, "dim1"))
 
 
 @op("ops", "ops:moveaxis", "Tensor", "Tensor:moveaxis", dtype=SAME)
 def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
-    """The tensor with some axes moved to other places; the rest keep their order."""
+    """Move axes to new positions; the other axes keep their order."""
     return torch.movedim(x, to_shape(source), to_shape(destination))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def t(input: Tensor) -> Tensor:
-    """A matrix with its axes exchanged; tensors of other ranks as they are."""
+    """Transpose of a matrix; tensors of other ranks are returned unchanged."""
     return input.t() if input.ndim == 2 else input
 
 
 @op("ops", "Tensor", dtype=SAME)
 def expand_dims(input_x: Tensor, axis: Any) -> Tensor:
-    """The tensor with a new axis of length 1."""
+    """Insert an axis of length 1."""
     return torch.unsqueeze(input_x, to_int(axis, "axis"))
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """The tensor with a new axis of length 1."""
+    """Insert an axis of length 1."""
     return torch.unsqueeze(input, to_int(dim, "dim"))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def squeeze(input: Tensor, axis: Any = None) -> Tensor:
-    """The tensor without the axes of length 1, or without those of them that are named."""
+    """Remove all axes of length 1, or those named."""
     return torch.squeeze(input) if axis is None or axis == () else torch.squeeze(input, to_shape(axis))
 
 
 @op("mint:squeeze", dtype=SAME)
 def squeeze_mint(input: Tensor, dim: Any) -> Tensor:
-    """The tensor without those of the named axes that have length 1."""
+    """Remove the named axes that have length 1."""
     return torch.squeeze(input, to_shape(dim))
 
 
-def _in_order(input: Tensor, order: str) -> Tensor:
+def _apply_order(input: Tensor, order: str) -> Tensor:
     if order not in ("C", "F"):
-        kind = ArgumentValueError if isinstance(order, str) else ArgumentTypeError
-        raise kind(f"For 'flatten', argument 'order' must be 'C' or 'F', but got {order!r}.")
+        error_class = ArgumentValueError if isinstance(order, str) else ArgumentTypeError
+        raise error_class(f"For 'flatten', argument 'order' must be 'C' or 'F', but got {order!r}.")
     return torch.permute(input, tuple(range(input.ndim - 1, -1, -1))) if order == "F" else input
 
 
 @op("ops", dtype=SAME)
 def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """Several axes as one; `order` "F" runs through the first axis first."""
-    input = _in_order(input, order)
+    """Flatten several axes into one; `order` "F" is column-major."""
+    input = _apply_order(input, order)
     if input.ndim < 2:
         return input.reshape(-1)
     return torch.flatten(input, start_dim, end_dim)
@@ -210,7 +210,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
 
 @op("mint:flatten", dtype=SAME)
 def flatten_mint(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Several axes as one."""
+    """Flatten several axes into one."""
     return torch.flatten(input, start_dim, end_dim)
 
 
@@ -218,15 +218,15 @@ def flatten_mint(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor
 def flatten_method(
     input: Tensor, order: Any = "C", end: Any = None, *, start_dim: int = 0, end_dim: int = -1
 ) -> Tensor:
-    """Several axes as one: ``x.flatten("F")``, ``x.flatten(1, 2)``."""
+    """Flatten several axes into one: ``x.flatten("F")``, ``x.flatten(1, 2)``."""
     if isinstance(order, int) and not isinstance(order, bool):
         return torch.flatten(input, order, end_dim if end is None else end)
-    return torch.flatten(_in_order(input, order), start_dim, end_dim)
+    return torch.flatten(_apply_order(input, order), start_dim, end_dim)
 
 
 @op(dtype=SAME)
 def flatten_rows(input_x: Tensor) -> Tensor:
-    """The first axis stays, all others become one."""
+    """Flatten all axes except the first."""
     if not input_x.ndim:
         raise OperationError("For 'Flatten', the input must have at least one axis, but got a 0-d tensor.")
     return input_x.reshape(input_x.shape[0], math.prod(input_x.shape[1:]))
@@ -234,7 +234,7 @@ def flatten_rows(input_x: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def ravel(input: Tensor) -> Tensor:
-    """All elements along one axis."""
+    """Flatten all axes into one."""
     return input.reshape(-1)
 
 
@@ -247,7 +247,7 @@ Squeeze = primitive("Squeeze", squeeze, init=("axis",), axis=())
 Flatten = primitive("Flatten", flatten_rows, init=())
 
 
-def _at_least(inputs: Any, make: Any) -> Any:
+def _map_tensors(inputs: Any, make: Any) -> Any:
     if isinstance(inputs, (list, tuple)):
         return tuple(make(each) for each in inputs)
     return make(inputs)
@@ -255,20 +255,20 @@ def _at_least(inputs: Any, make: Any) -> Any:
 
 @op("ops", dtype=SAME)
 def atleast_1d(inputs: Any) -> Any:
-    """The tensor, or each of several, with one axis at least."""
-    return _at_least(inputs, torch.atleast_1d)
+    """View of the tensor, or of each of several, with at least one axis."""
+    return _map_tensors(inputs, torch.atleast_1d)
 
 
 @op("ops", dtype=SAME)
 def atleast_2d(inputs: Any) -> Any:
-    """The tensor, or each of several, with two axes at least."""
-    return _at_least(inputs, torch.atleast_2d)
+    """View of the tensor, or of each of several, with at least two axes."""
+    return _map_tensors(inputs, torch.atleast_2d)
 
 
 @op("ops", dtype=SAME)
 def atleast_3d(inputs: Any) -> Any:
-    """The tensor, or each of several, with three axes at least."""
-    return _at_least(inputs, torch.atleast_3d)
+    """View of the tensor, or of each of several, with at least three axes."""
+    return _map_tensors(inputs, torch.atleast_3d)
 
 
 export_names(__name__, "mint.nn.functional", flatten="flatten_mint")

@@ -1,4 +1,4 @@
-"""Elements written to places: into a copy, or into the tensor itself."""
+"""Scatter updates into a copy or in place: scatter, scatter_nd, tensor_scatter_*, slice_scatter."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ _REDUCE = {"mul": "prod", "div": "prod", "max": "amax", "min": "amin"}
 
 
 def scatter_nd_with(
-    name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, in_place: bool
+    name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor, inplace: bool
 ) -> Tensor:
-    """Updates written to (or added to, multiplied with ...) the places that the last axis of the indices names."""
-    places = split_coordinates(name, input, indices)
-    count = len(places)
+    """Write (or add, multiply ...) updates at the coordinates in the last axis of the indices."""
+    coordinates = split_coordinates(name, input, indices)
+    count = len(coordinates)
     wanted = (*indices.shape[:-1], *input.shape[count:])
     if tuple(updates.shape) != wanted:
         raise ArgumentValueError(
@@ -74,68 +74,68 @@ def scatter_nd_with(
             f"{tuple(input.shape)} must have shape {wanted}, but got {tuple(updates.shape)}."
         )
     if how in ("update", "add", "sub"):
-        given = -updates if how == "sub" else updates
-        if in_place:
+        values = -updates if how == "sub" else updates
+        if inplace:
             with torch.no_grad():
-                return input.index_put_(places, given, accumulate=how != "update")
-        return input.index_put(places, given, accumulate=how != "update")
+                return input.index_put_(coordinates, values, accumulate=how != "update")
+        return input.index_put(coordinates, values, accumulate=how != "update")
     rows = math.prod(input.shape[:count])
-    numbers = torch.arange(rows, device=input.device).reshape(input.shape[:count])[places].reshape(-1, 1)
-    flat, given = input.reshape(rows, -1), updates.reshape(numbers.shape[0], -1)
-    numbers = numbers.expand_as(given)
+    numbers = torch.arange(rows, device=input.device).reshape(input.shape[:count])[coordinates].reshape(-1, 1)
+    flat, values = input.reshape(rows, -1), updates.reshape(numbers.shape[0], -1)
+    numbers = numbers.expand_as(values)
     if how == "div":
-        whole_factor = torch.ones_like(flat).scatter_reduce(0, numbers, given, "prod")
-        made = (
+        whole_factor = torch.ones_like(flat).scatter_reduce(0, numbers, values, "prod")
+        result = (
             flat / whole_factor if flat.is_floating_point() else flat.div(whole_factor, rounding_mode="trunc")
         )
     else:
-        made = flat.scatter_reduce(0, numbers, given, _REDUCE[how])
-    made = made.reshape(input.shape)
-    if in_place:
+        result = flat.scatter_reduce(0, numbers, values, _REDUCE[how])
+    result = result.reshape(input.shape)
+    if inplace:
         with torch.no_grad():
-            return input.copy_(made)
-    return made
+            return input.copy_(result)
+    return result
 
 
 @op("ops", "Tensor:scatter_sub", dtype=SAME)
 def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with updates subtracted at the places that the indices name."""
+    """Copy of the tensor with updates subtracted at the indexed coordinates."""
     return scatter_nd_with("TensorScatterSub", "sub", input_x, indices, updates, False)
 
 
 @op("ops", dtype=SAME)
 def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with updates added at the places that the indices name."""
+    """Copy of the tensor with updates added at the indexed coordinates."""
     return scatter_nd_with("TensorScatterAdd", "add", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_mul", dtype=SAME)
 def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the places that the indices name multiplied."""
+    """Copy of the tensor multiplied by updates at the indexed coordinates."""
     return scatter_nd_with("TensorScatterMul", "mul", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_div", dtype=SAME)
 def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the places that the indices name divided."""
+    """Copy of the tensor divided by updates at the indexed coordinates."""
     return scatter_nd_with("TensorScatterDiv", "div", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_max", dtype=SAME)
 def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the larger of old and new at the places that the indices name."""
+    """Copy of the tensor with the maximum of element and update at the indexed coordinates."""
     return scatter_nd_with("TensorScatterMax", "max", input_x, indices, updates, False)
 
 
 @op("ops", "Tensor:scatter_min", dtype=SAME)
 def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with the smaller of old and new at the places that the indices name."""
+    """Copy of the tensor with the minimum of element and update at the indexed coordinates."""
     return scatter_nd_with("TensorScatterMin", "min", input_x, indices, updates, False)
 
 
 @op(dtype=SAME)
 def tensor_scatter_update_primitive(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy with updates written to the places that the indices name."""
+    """Copy of the tensor with updates written at the indexed coordinates."""
     return scatter_nd_with("TensorScatterUpdate", "update", input_x, indices, updates, False)
 
 
@@ -151,7 +151,7 @@ tensor_scatter_update = TensorScatterUpdate()
 
 @op("ops", dtype=UNCHECKED)
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
-    """Zeros, with updates added at the places that the indices name."""
+    """Tensor of zeros with updates added at the indexed coordinates."""
     target = updates.new_zeros(tuple(to_python_list(shape)) if isinstance(shape, Tensor) else tuple(shape))
     return scatter_nd_with("ScatterNd", "add", target, indices, updates, False)
 
@@ -159,28 +159,28 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
 ScatterNd = primitive("ScatterNd", scatter_nd, init=())
 
 
-# --- single elements along an axis ------------------------------------------------------------------------------
+# --- elements along an axis -------------------------------------------------------------------------------------
 
 
 def scatter_along_axis(name: str, input: Tensor, dim: Any, index: Tensor, src: Any, add: bool) -> Tensor:
-    """A copy with `src` written, or added, along an axis."""
+    """Copy with `src` written or added along an axis."""
     at = normalize_axis(name, dim, input.ndim)
-    places = normalize_indices(name, index, input.shape[at])
+    indices = normalize_indices(name, index, input.shape[at])
     if not isinstance(src, Tensor):
         return (
-            torch.scatter_add(input, at, places, input.new_full(places.shape, src))
+            torch.scatter_add(input, at, indices, input.new_full(indices.shape, src))
             if add
-            else torch.scatter(input, at, places, src)
+            else torch.scatter(input, at, indices, src)
         )
-    given = src.to(input.dtype)
-    return torch.scatter_add(input, at, places, given) if add else torch.scatter(input, at, places, given)
+    values = src.to(input.dtype)
+    return torch.scatter_add(input, at, indices, values) if add else torch.scatter(input, at, indices, values)
 
 
 @op("ops", dtype=SAME)
 def tensor_scatter_elements(
     input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "none"
 ) -> Tensor:
-    """A copy with one element along an axis per index written, or added to."""
+    """Copy of the tensor with one element along an axis per index written or added."""
     if reduction not in ("none", "add"):
         raise ArgumentValueError(
             f"For 'TensorScatterElements', 'reduction' must be 'none' or 'add', but got {reduction!r}."
@@ -195,13 +195,13 @@ TensorScatterElements = primitive(
 
 @op("ops", dtype=SAME)
 def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with one element along an axis per index written."""
+    """Copy of the tensor with one element along an axis per index written."""
     return scatter_along_axis("scatter", input, axis, index, src, False)
 
 
 @op("mint:scatter", dtype=SAME)
 def scatter_mint(input: Tensor, dim: int, index: Tensor, src: Tensor | float) -> Tensor:
-    """A copy with one element along an axis per index written."""
+    """Copy of the tensor with one element along an axis per index written."""
     return scatter_along_axis("scatter", input, dim, index, src, False)
 
 
@@ -209,28 +209,28 @@ def scatter_mint(input: Tensor, dim: int, index: Tensor, src: Tensor | float) ->
 def scatter_method(
     input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = ""
 ) -> Tensor:
-    """A copy with one element along an axis per index written; with reduce="add", added to."""
+    """Copy of the tensor with one element along an axis per index written; with reduce="add", added."""
     return scatter_along_axis("scatter", input, dim, index, src, reduce == "add")
 
 
 @op("Tensor", dtype=SAME, differentiable=False, also={"value": "src"})
 def scatter_(input: Tensor, dim: int, index: Tensor, src: Tensor | float, *, reduce: str = "") -> Tensor:
-    """One element along an axis per index written into the tensor itself; with `reduce`, added or multiplied."""
+    """Write one element along an axis per index in place; with `reduce`, add or multiply."""
     at = normalize_axis("scatter_", dim, input.ndim)
-    places = normalize_indices("scatter_", index, input.shape[at])
+    indices = normalize_indices("scatter_", index, input.shape[at])
     with torch.no_grad():
-        return input.scatter_(at, places, src, reduce=reduce) if reduce else input.scatter_(at, places, src)
+        return input.scatter_(at, indices, src, reduce=reduce) if reduce else input.scatter_(at, indices, src)
 
 
 @op("mint:scatter_add", dtype=SAME)
 def scatter_add_mint(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with one element along an axis per index added to."""
+    """Copy of the tensor with one element along an axis per index added."""
     return scatter_along_axis("scatter_add", input, dim, index, src, True)
 
 
 @op("Tensor:scatter_add", dtype=SAME, also={"indices": "dim", "updates": "index"})
 def scatter_add_method(input: Tensor, dim: Any, index: Tensor, src: Tensor | None = None) -> Tensor:
-    """A copy, added to: (dim, index, src) for elements along an axis, (indices, updates) for places by coordinates."""
+    """Copy of the tensor with updates added: (dim, index, src) along an axis, (indices, updates) by coordinates."""
     if src is None:
         return scatter_nd_with("scatter_add", "add", input, dim, index, False)
     return scatter_along_axis("scatter_add", input, dim, index, src, True)
@@ -238,7 +238,7 @@ def scatter_add_method(input: Tensor, dim: Any, index: Tensor, src: Tensor | Non
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """One element along an axis per index added to, in the tensor itself."""
+    """Add one element along an axis per index in place."""
     at = normalize_axis("scatter_add_", dim, input.ndim)
     with torch.no_grad():
         return input.scatter_add_(at, normalize_indices("scatter_add_", index, input.shape[at]), src)
@@ -249,7 +249,7 @@ def scatter_add_(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @op("ops", "Tensor", dtype=SAME)
 def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
-    """A copy with one slice of an axis replaced."""
+    """Copy of the tensor with one slice of an axis replaced."""
     at = normalize_axis("select_scatter", axis, input.ndim)
     slot = list(input.shape)
     del slot[at]
@@ -260,26 +260,26 @@ def select_scatter(input: Tensor, src: Tensor, axis: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, axis: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy with a range of an axis replaced."""
+    """Copy of the tensor with a range of an axis replaced."""
     return torch.slice_scatter(input, src, axis, start, end, step)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy with a diagonal replaced."""
+    """Copy of the tensor with a diagonal replaced."""
     return torch.diagonal_scatter(input, src, offset, dim1, dim2)
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def put_(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Elements of the flattened tensor written, or added to, in the tensor itself."""
+    """Write or add elements of the flattened tensor in place."""
     with torch.no_grad():
         return input.put_(check_integer_indices("put_", index).long(), source, accumulate)
 
 
 @op(dtype=SAME)
 def scatter_add_with_axis(input_x: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
-    """A copy with one element along an axis per index added to."""
+    """Copy of the tensor with one element along an axis per index added."""
     return scatter_along_axis("ScatterAddWithAxis", input_x, axis, indices, updates, True)
 
 

@@ -1,4 +1,4 @@
-"""Rows and places of a Parameter that are written in place: the storage stays."""
+"""Scatter updates into a Parameter in place: scatter_add, scatter_nd_add, index_add. The storage stays."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ __all__ = [
 ]
 
 
-def _rows(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Whole rows, written in place."""
+def _update_rows(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """Update whole rows in place."""
     return scatter_nd_with(
         name, how, input, check_integer_indices(name, indices).unsqueeze(-1), updates, True
     )
@@ -77,79 +77,79 @@ def _rows(name: str, how: str, input: Tensor, indices: Tensor, updates: Tensor) 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are added to, in the tensor itself."""
-    return _rows("ScatterAdd", "add", input_x, indices, updates)
+    """Add updates to rows in place."""
+    return _update_rows("ScatterAdd", "add", input_x, indices, updates)
 
 
 @op(dtype=SAME, differentiable=False)
 def scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are subtracted from, in the tensor itself."""
-    return _rows("ScatterSub", "sub", input_x, indices, updates)
+    """Subtract updates from rows in place."""
+    return _update_rows("ScatterSub", "sub", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are multiplied, in the tensor itself."""
-    return _rows("ScatterMul", "mul", input_x, indices, updates)
+    """Multiply rows by updates in place."""
+    return _update_rows("ScatterMul", "mul", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are divided, in the tensor itself."""
-    return _rows("ScatterDiv", "div", input_x, indices, updates)
+    """Divide rows by updates in place."""
+    return _update_rows("ScatterDiv", "div", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """The larger of old and new stays, per element of a row, in the tensor itself."""
-    return _rows("ScatterMax", "max", input_x, indices, updates)
+    """Take the elementwise maximum of rows and updates in place."""
+    return _update_rows("ScatterMax", "max", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """The smaller of old and new stays, per element of a row, in the tensor itself."""
-    return _rows("ScatterMin", "min", input_x, indices, updates)
+    """Take the elementwise minimum of rows and updates in place."""
+    return _update_rows("ScatterMin", "min", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """Rows are replaced, in the tensor itself."""
-    return _rows("ScatterUpdate", "update", input_x, indices, updates)
+    """Replace rows by updates in place."""
+    return _update_rows("ScatterUpdate", "update", input_x, indices, updates)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_add(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are added to, in the tensor itself; coordinates are the last axis of the indices."""
+    """Add updates in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdAdd", "add", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_sub(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are subtracted from, in the tensor itself; coordinates are the last axis of the indices."""
+    """Subtract updates in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdSub", "sub", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_mul(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are multiplied, in the tensor itself; coordinates are the last axis of the indices."""
+    """Multiply by updates in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdMul", "mul", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_div(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """Places are divided, in the tensor itself; coordinates are the last axis of the indices."""
+    """Divide by updates in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdDiv", "div", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_max(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """The larger of old and new stays at each place, in the tensor itself."""
+    """Take the maximum of element and update in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdMax", "max", input_x, indices, updates, True)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False) -> Tensor:
-    """The smaller of old and new stays at each place, in the tensor itself."""
+    """Take the minimum of element and update in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdMin", "min", input_x, indices, updates, True)
 
 
@@ -157,7 +157,7 @@ def scatter_nd_min(input_x: Tensor, indices: Tensor, updates: Tensor, use_lockin
 def scatter_nd_update_primitive(
     input_x: Tensor, indices: Tensor, updates: Tensor, use_locking: bool = False
 ) -> Tensor:
-    """Places are replaced, in the tensor itself; coordinates are the last axis of the indices."""
+    """Write updates in place at the coordinates in the last axis of the indices."""
     return scatter_nd_with("ScatterNdUpdate", "update", input_x, indices, updates, True)
 
 
@@ -187,7 +187,7 @@ export_names(__name__, "ops", "scatter_nd_update")
 # --- along an axis ----------------------------------------------------------------------------------------------
 
 
-def _add(name: str, input: Tensor, axis: Any, index: Tensor, source: Tensor, alpha: Any = 1) -> Tensor:
+def _index_add(name: str, input: Tensor, axis: Any, index: Tensor, source: Tensor, alpha: Any = 1) -> Tensor:
     at = normalize_axis(name, axis, input.ndim)
     with torch.no_grad():
         return input.index_add_(at, normalize_indices(name, index, input.shape[at]), source, alpha=alpha)
@@ -197,8 +197,8 @@ def _add(name: str, input: Tensor, axis: Any, index: Tensor, source: Tensor, alp
 def index_add(
     x: Tensor, indices: Tensor, y: Tensor, axis: int, use_lock: bool = True, check_index_bound: bool = True
 ) -> Tensor:
-    """Slices of an axis are added to, in the tensor itself."""
-    return _add("index_add", x, axis, indices, y)
+    """Add slices to an axis at the given indices, in place."""
+    return _index_add("index_add", x, axis, indices, y)
 
 
 IndexAdd = primitive("IndexAdd", index_add, init=("axis", "use_lock", "check_index_bound"))
@@ -206,8 +206,8 @@ IndexAdd = primitive("IndexAdd", index_add, init=("axis", "use_lock", "check_ind
 
 @op("ops", dtype=SAME, differentiable=False)
 def inplace_index_add(var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
-    """Slices of an axis are added to, in the tensor itself."""
-    return _add("inplace_index_add", var, axis, indices, updates)
+    """Add slices to an axis at the given indices, in place."""
+    return _index_add("inplace_index_add", var, axis, indices, updates)
 
 
 InplaceIndexAdd = primitive("InplaceIndexAdd", inplace_index_add)
@@ -215,7 +215,7 @@ InplaceIndexAdd = primitive("InplaceIndexAdd", inplace_index_add)
 
 @op("mint:index_add", "Tensor:index_add", dtype=SAME, also={"y": "source", "axis": "dim", "indices": "index"})
 def index_add_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """A copy with slices of an axis added to."""
+    """Copy of the tensor with slices of an axis added at the given indices."""
     at = normalize_axis("index_add", dim, input.ndim)
     return torch.index_add(
         input, at, normalize_indices("index_add", index, input.shape[at]), source, alpha=alpha
@@ -224,44 +224,44 @@ def index_add_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, al
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def index_add_(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """Slices of an axis are added to, in the tensor itself."""
-    return _add("index_add_", input, dim, index, source, alpha)
+    """Add slices to an axis at the given indices, in place."""
+    return _index_add("index_add_", input, dim, index, source, alpha)
 
 
-# --- rows of a copy, despite the names ----------------------------------------------------------------------------
+# --- copies with updated rows -------------------------------------------------------------------------------------
 
 
-def _list(indices: Any, input: Tensor) -> tuple[Tensor]:
+def _parse_row_indices(indices: Any, input: Tensor) -> tuple[Tensor]:
     return (torch.as_tensor(indices, device=input.device).reshape(-1).long(),)
 
 
 @op("ops", dtype=SAME)
 def inplace_update(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows replaced."""
-    return x.index_put(_list(indices, x), v)
+    """Copy of the tensor with rows replaced."""
+    return x.index_put(_parse_row_indices(indices, x), v)
 
 
 @op("ops", dtype=SAME)
 def inplace_add(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows added to."""
-    return x.index_put(_list(indices, x), v, accumulate=True)
+    """Copy of the tensor with values added to rows."""
+    return x.index_put(_parse_row_indices(indices, x), v, accumulate=True)
 
 
 @op("ops", dtype=SAME)
 def inplace_sub(x: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows subtracted from."""
-    return x.index_put(_list(indices, x), -v, accumulate=True)
+    """Copy of the tensor with values subtracted from rows."""
+    return x.index_put(_parse_row_indices(indices, x), -v, accumulate=True)
 
 
 @op("Tensor:inplace_update", dtype=SAME)
 def inplace_update_method(input: Tensor, v: Tensor, indices: Any) -> Tensor:
-    """A copy with rows replaced."""
+    """Copy of the tensor with rows replaced."""
     return inplace_update.raw(input, v, indices)
 
 
 @op(dtype=SAME)
 def inplace_update_v2(x: Tensor, indices: Any, v: Tensor) -> Tensor:
-    """A copy with rows replaced."""
+    """Copy of the tensor with rows replaced."""
     return inplace_update.raw(x, v, indices)
 
 

@@ -1,4 +1,4 @@
-"""Sums, products and extremes of groups of rows."""
+"""Segment reductions: segment_sum, unsorted_segment_max, sparse_segment_mean."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 
-def _lowest(dtype: torch.dtype, largest: bool) -> Any:
-    """What an empty group holds under max and min: the end of the type's range."""
+def _empty_segment_value(dtype: torch.dtype, largest: bool) -> Any:
+    """Value of an empty segment under max and min: the end of the dtype's range."""
     limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     return limits.min if largest else limits.max
 
 
-def _grouped(name: str, input: Tensor, ids: Tensor, count: int, how: str, empty: Any) -> Tensor:
-    """Rows put together by the number of their group; rows with a number below 0 are left out."""
+def _reduce_segments(name: str, input: Tensor, ids: Tensor, count: int, how: str, empty: Any) -> Tensor:
+    """Reduce rows by segment id; rows with a negative id are skipped."""
     ids = check_integer_indices(name, ids).long()
     if input.shape[: ids.ndim] != ids.shape:
         raise ArgumentValueError(
@@ -52,38 +52,40 @@ def _grouped(name: str, input: Tensor, ids: Tensor, count: int, how: str, empty:
         )
     rest = input.shape[ids.ndim :]
     rows = input.reshape(ids.numel(), *rest)
-    places = torch.where(ids < 0, count, ids).reshape(-1)  # one group more, which is cut off again
-    made = input.new_full((count + 1, *rest), empty)
+    groups = torch.where(ids < 0, count, ids).reshape(
+        -1
+    )  # an additional group for negative ids, removed afterwards
+    reduced = input.new_full((count + 1, *rest), empty)
     if how == "sum":
-        return made.index_add(0, places, rows)[:count]
-    wide = places.reshape(-1, *[1] * len(rest)).expand_as(rows)
-    return made.scatter_reduce(0, wide, rows, how)[:count]
+        return reduced.index_add(0, groups, rows)[:count]
+    wide = groups.reshape(-1, *[1] * len(rest)).expand_as(rows)
+    return reduced.scatter_reduce(0, wide, rows, how)[:count]
 
 
 @op("ops", dtype=SAME)
 def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The sums of the rows of each group."""
-    return _grouped("UnsortedSegmentSum", input_x, segment_ids, int(num_segments), "sum", 0)
+    """Sum of the rows of each segment."""
+    return _reduce_segments("UnsortedSegmentSum", input_x, segment_ids, int(num_segments), "sum", 0)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def unsorted_segment_max(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The largest of each group, element by element; the least number there is for an empty one."""
-    empty = _lowest(x.dtype, largest=True)
-    return _grouped("UnsortedSegmentMax", x, segment_ids, int(num_segments), "amax", empty)
+    """Elementwise maximum of the rows of each segment; the lowest value of the dtype for an empty segment."""
+    empty = _empty_segment_value(x.dtype, largest=True)
+    return _reduce_segments("UnsortedSegmentMax", x, segment_ids, int(num_segments), "amax", empty)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def unsorted_segment_min(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The smallest of each group, element by element; the largest number there is for an empty one."""
-    empty = _lowest(x.dtype, largest=False)
-    return _grouped("UnsortedSegmentMin", x, segment_ids, int(num_segments), "amin", empty)
+    """Elementwise minimum of the rows of each segment; the highest value of the dtype for an empty segment."""
+    empty = _empty_segment_value(x.dtype, largest=False)
+    return _reduce_segments("UnsortedSegmentMin", x, segment_ids, int(num_segments), "amin", empty)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
-    """The products of the rows of each group."""
-    return _grouped("UnsortedSegmentProd", x, segment_ids, int(num_segments), "prod", 1)
+    """Product of the rows of each segment."""
+    return _reduce_segments("UnsortedSegmentProd", x, segment_ids, int(num_segments), "prod", 1)
 
 
 UnsortedSegmentSum = primitive("UnsortedSegmentSum", unsorted_segment_sum, init=())
@@ -92,48 +94,50 @@ UnsortedSegmentMin = primitive("UnsortedSegmentMin", unsorted_segment_min, init=
 UnsortedSegmentProd = primitive("UnsortedSegmentProd", unsorted_segment_prod, init=())
 
 
-def _sorted(name: str, input: Tensor, ids: Tensor, how: str, empty: Any) -> tuple[Tensor, Tensor]:
-    """Groups that follow each other: the last number says how many there are. Empty groups hold `empty`."""
+def _reduce_sorted_segments(
+    name: str, input: Tensor, ids: Tensor, how: str, empty: Any
+) -> tuple[Tensor, Tensor]:
+    """Reduce sorted segments: the last id determines their number. Empty segments hold `empty`."""
     count = int(check_integer_indices(name, ids)[-1]) + 1 if ids.numel() else 0
     sizes = torch.bincount(ids, minlength=count)
     start = {"sum": 0, "prod": 1}.get(how)
     if start is None:
-        start = _lowest(input.dtype, largest=how == "amax")
-    made = _grouped(name, input, ids, count, how, start)
+        start = _empty_segment_value(input.dtype, largest=how == "amax")
+    reduced = _reduce_segments(name, input, ids, count, how, start)
     filled = (sizes > 0).reshape(-1, *[1] * (input.ndim - 1))
-    return torch.where(filled, made, torch.full_like(made, empty)), sizes
+    return torch.where(filled, reduced, torch.full_like(reduced, empty)), sizes
 
 
 @op(dtype=SAME)
 def segment_sum(input_x: Tensor, segment_ids: Tensor) -> Tensor:
-    """The sums of runs of rows."""
-    return _sorted("SegmentSum", input_x, segment_ids, "sum", 0)[0]
+    """Sum of the rows of each segment; segment ids are sorted."""
+    return _reduce_sorted_segments("SegmentSum", input_x, segment_ids, "sum", 0)[0]
 
 
 @op(dtype=SAME)
 def segment_prod(input_x: Tensor, segment_ids: Tensor) -> Tensor:
-    """The products of runs of rows."""
-    return _sorted("SegmentProd", input_x, segment_ids, "prod", 1)[0]
+    """Product of the rows of each segment; segment ids are sorted."""
+    return _reduce_sorted_segments("SegmentProd", input_x, segment_ids, "prod", 1)[0]
 
 
 @op(dtype=SAME)
 def segment_max(input_x: Tensor, segment_ids: Tensor) -> Tensor:
-    """The largest of runs of rows, element by element."""
-    return _sorted("SegmentMax", input_x, segment_ids, "amax", 0)[0]
+    """Elementwise maximum of the rows of each segment; segment ids are sorted."""
+    return _reduce_sorted_segments("SegmentMax", input_x, segment_ids, "amax", 0)[0]
 
 
 @op(dtype=SAME)
 def segment_min(input_x: Tensor, segment_ids: Tensor) -> Tensor:
-    """The smallest of runs of rows, element by element."""
-    return _sorted("SegmentMin", input_x, segment_ids, "amin", 0)[0]
+    """Elementwise minimum of the rows of each segment; segment ids are sorted."""
+    return _reduce_sorted_segments("SegmentMin", input_x, segment_ids, "amin", 0)[0]
 
 
 @op(dtype=SAME)
 def segment_mean(input_x: Tensor, segment_ids: Tensor) -> Tensor:
-    """The means of runs of rows."""
-    made, sizes = _sorted("SegmentMean", input_x, segment_ids, "sum", 0)
+    """Mean of the rows of each segment; segment ids are sorted."""
+    sums, sizes = _reduce_sorted_segments("SegmentMean", input_x, segment_ids, "sum", 0)
     shares = sizes.clamp(min=1).reshape(-1, *[1] * (input_x.ndim - 1)).to(input_x.dtype)
-    return made / shares if input_x.is_floating_point() else made.div(shares, rounding_mode="trunc")
+    return sums / shares if input_x.is_floating_point() else sums.div(shares, rounding_mode="trunc")
 
 
 SegmentSum = primitive("SegmentSum", segment_sum)
@@ -145,7 +149,7 @@ SegmentMean = primitive("SegmentMean", segment_mean)
 
 @op("ops", dtype=SAME)
 def sparse_segment_mean(x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
-    """The means of groups of rows that the indices choose."""
+    """Mean of the selected rows of each segment."""
     return segment_mean.raw(
         torch.index_select(x, 0, check_integer_indices("sparse_segment_mean", indices)), segment_ids
     )

@@ -1,4 +1,4 @@
-"""Parts of a tensor: slices, reversed and rolled axes."""
+"""Slicing: slice, strided_slice, narrow, select."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def _bounds(value: Any, name: str, argument: str) -> tuple[int, ...]:
+def _parse_bounds(value: Any, name: str, argument: str) -> tuple[int, ...]:
     if not isinstance(value, (list, tuple, Tensor)):
         raise ArgumentTypeError(
             f"For '{name}', '{argument}' must be a tuple, list or Tensor of ints, but got {value!r}."
@@ -38,14 +38,14 @@ def _bounds(value: Any, name: str, argument: str) -> tuple[int, ...]:
 
 @op("ops", "ops:tensor_slice", dtype=SAME)
 def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:
-    """The part that begins at `begin` and is `size` long along each axis; -1 is all that is left."""
-    first, lengths = _bounds(begin, "Slice", "begin"), _bounds(size, "Slice", "size")
+    """Slice of `size` elements from `begin` along each axis; size -1 is everything that remains."""
+    first, lengths = _parse_bounds(begin, "Slice", "begin"), _parse_bounds(size, "Slice", "size")
     if not len(first) == len(lengths) == input_x.ndim:
         raise ArgumentValueError(
             f"For 'Slice', begin and size must have one number for each of the {input_x.ndim} axes, "
             f"but got {first} and {lengths}."
         )
-    made = input_x
+    part = input_x
     for axis, (start, length) in enumerate(zip(first, lengths)):
         whole = input_x.shape[axis]
         length = whole - start if length == -1 else length
@@ -55,8 +55,8 @@ def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:
                 f"input_x_shape[{axis}]: begin {first}, size {lengths}, shape {tuple(input_x.shape)}."
             )
         if length != whole:
-            made = made.narrow(axis, start, length)
-    return made
+            part = part.narrow(axis, start, length)
+    return part
 
 
 @op("ops", dtype=SAME)
@@ -71,10 +71,11 @@ def strided_slice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Tensor:
-    """``x[begin:end:strides]`` along each axis. Bit i of a mask says of entry i: its begin or end does not count, it
-    stands for `...`, it is a new axis, or it is one index, whose axis goes."""
+    """``x[begin:end:strides]`` along each axis. Bit i of a mask refers to entry i: ignore its begin or end, expand it
+    as `...`, insert a new axis, or take a single index and remove the axis.
+    """
     first, last, steps = (
-        _bounds(value, "StridedSlice", name)
+        _parse_bounds(value, "StridedSlice", name)
         for value, name in ((begin, "begin"), (end, "end"), (strides, "strides"))
     )
     if not len(first) == len(last) == len(steps):
@@ -84,31 +85,31 @@ def strided_slice(
         )
     if 0 in steps:
         raise ArgumentValueError("For 'StridedSlice', input 'strides' can not contain 0.")
-    made, axis = input_x, 0
-    for place, (start, stop, step) in enumerate(zip(first, last, steps)):
-        bit = 1 << place
+    view, axis = input_x, 0
+    for index, (start, stop, step) in enumerate(zip(first, last, steps)):
+        bit = 1 << index
         if ellipsis_mask & bit:
-            later = sum(1 for n in range(place + 1, len(first)) if not new_axis_mask & (1 << n))
-            axis = made.ndim - later
+            later = sum(1 for n in range(index + 1, len(first)) if not new_axis_mask & (1 << n))
+            axis = view.ndim - later
         elif new_axis_mask & bit:
-            made = made.unsqueeze(axis)
+            view = view.unsqueeze(axis)
             axis += 1
-        elif axis >= made.ndim:
+        elif axis >= view.ndim:
             raise ArgumentValueError(
                 f"For 'StridedSlice', there are {len(first)} entries for a tensor of shape {tuple(input_x.shape)}."
             )
         elif shrink_axis_mask & bit:
-            made = made.select(axis, start)
+            view = view.select(axis, start)
         else:
-            made = _every(
-                made, axis, None if begin_mask & bit else start, None if end_mask & bit else stop, step
+            view = _slice_axis(
+                view, axis, None if begin_mask & bit else start, None if end_mask & bit else stop, step
             )
             axis += 1
-    return made
+    return view
 
 
-def _every(input: Tensor, axis: int, start: int | None, stop: int | None, step: int) -> Tensor:
-    """``input[..., start:stop:step, ...]``, with Python's meaning of the three."""
+def _slice_axis(input: Tensor, axis: int, start: int | None, stop: int | None, step: int) -> Tensor:
+    """``input[..., start:stop:step, ...]`` with Python's semantics."""
     chosen = range(input.shape[axis])[start:stop:step]
     if not chosen:
         return input.narrow(axis, 0, 0)
@@ -119,7 +120,7 @@ def _every(input: Tensor, axis: int, start: int | None, stop: int | None, step: 
     return part.flip(axis) if step < 0 else part
 
 
-def _narrowed(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
+def _narrow(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
     axis, count = to_int(axis, "axis"), to_int(length, "length")
     if not -input.ndim <= axis < input.ndim:
         raise ArgumentValueError(
@@ -135,31 +136,33 @@ def _narrowed(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
 
 @op("ops", dtype=SAME)
 def narrow(input: Tensor, axis: int, start: Any, length: int) -> Tensor:
-    """The part of an axis from `start` on."""
-    return _narrowed(input, axis, start, length)
+    """Slice of `length` elements of an axis from `start`."""
+    return _narrow(input, axis, start, length)
 
 
 @op("mint:narrow", "Tensor:narrow", dtype=SAME, also={"axis": "dim"})
 def narrow_mint(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """The part of an axis from `start` on."""
+    """Slice of `length` elements of an axis from `start`."""
     return input.narrow(dim, to_int(start, "start"), to_int(length, "length"))
 
 
 @op("mint:select", dtype=SAME)
 def select_mint(input: Tensor, dim: int, index: int) -> Tensor:
-    """One slice of an axis, without it."""
+    """One slice of an axis, without that axis."""
     return input.select(to_int(dim, "dim"), to_int(index, "index"))
 
 
 @op(dtype=SAME)
 def select_view(input: Tensor, input_indices: int, axis: int) -> Tensor:
-    """One slice of an axis, without it."""
+    """One slice of an axis, without that axis."""
     return input.select(to_int(axis, "axis"), to_int(input_indices, "input_indices"))
 
 
 @op("Tensor", dtype=SAME)
 def itemset(input: Tensor, *args: Any) -> Tensor:
-    """The tensor with one element changed: ``x.itemset((0, 1), 5.0)``; a tensor of one element needs no place."""
+    """Copy of the tensor with one element replaced: ``x.itemset((0, 1), 5.0)``. A tensor of one element needs no
+    index.
+    """
     if len(args) == 1 and input.numel() == 1:
         return torch.full_like(input, args[0])
     if len(args) != 2:
@@ -167,13 +170,13 @@ def itemset(input: Tensor, *args: Any) -> Tensor:
             f"Only tensor which shape is (1,) support 1 arg that means omit index, but the tensor shape is "
             f"{tuple(input.shape)} and got {len(args)} input."
         )
-    made = input.clone(memory_format=torch.contiguous_format)
-    places = to_shape(args[0])
-    if len(places) == 1 and input.ndim != 1:
-        made.reshape(-1)[places[0]] = args[1]
+    copy = input.clone(memory_format=torch.contiguous_format)
+    coordinates = to_shape(args[0])
+    if len(coordinates) == 1 and input.ndim != 1:
+        copy.reshape(-1)[coordinates[0]] = args[1]
     else:
-        made[places] = args[1]
-    return made
+        copy[coordinates] = args[1]
+    return copy
 
 
 Slice = primitive("Slice", slice, init=())

@@ -1,4 +1,4 @@
-"""Limits and choices: clamp, where, select."""
+"""Conditional selection: where, select, choose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Select", "choose", "select", "select_method", "where", "where_method
 
 @op("ops", dtype=PROMOTE)
 def where(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
-    """`input` where the condition holds, else `other`."""
+    """Elements of `input` where `condition` is true, else of `other`."""
     return torch.where(condition.bool(), *promote_operands(input, other))
 
 
@@ -26,7 +26,7 @@ def where(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Te
 def where_mint(
     condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None
 ) -> Any:
-    """`input` where the condition holds, else `other`; with neither, the places where it holds."""
+    """Elements of `input` where `condition` is true, else of `other`; without both, where it is true."""
     if input is None and other is None:
         return torch.nonzero(condition, as_tuple=True)
     if input is None or other is None:
@@ -36,19 +36,19 @@ def where_mint(
 
 @op("Tensor:where", dtype=PROMOTE)
 def where_method(input: Tensor, condition: Tensor, y: Tensor | float) -> Tensor:
-    """The tensor's own elements where the condition holds, else those of `y`."""
+    """Elements of the tensor where `condition` is true, else of `y`."""
     return torch.where(condition.bool(), *promote_operands(input, y))
 
 
 @op("ops", dtype=PROMOTE)
 def select(condition: Tensor, input: Tensor | float, other: Tensor | float) -> Tensor:
-    """`input` where the condition holds, else `other`."""
+    """Elements of `input` where `condition` is true, else of `other`."""
     return torch.where(condition.bool(), *promote_operands(input, other))
 
 
 @op("Tensor:select", dtype=PROMOTE)
 def select_method(input: Tensor, condition: Tensor | int, y: Tensor | float) -> Tensor:
-    """The tensor's own elements where a condition holds, else those of `y`; with two integers, one slice of an axis."""
+    """Elements of the tensor where `condition` is true, else of `y`; with two integers, one slice of an axis."""
     if isinstance(condition, int) and isinstance(y, int):
         return input.select(condition, y)
     return torch.where(torch.as_tensor(condition).bool(), *promote_operands(input, y))
@@ -59,7 +59,9 @@ Select = primitive("Select", select, init=())
 
 @op("Tensor", dtype=UNCHECKED)
 def choose(input: Tensor, choices: Any, mode: str = "clip") -> Tensor:
-    """Per element, the choice whose number it is; numbers that are too large are clipped or wrapped."""
+    """For each element of the index tensor, the element of the choice with that index. Indices out of range are
+    clipped or wrapped.
+    """
     parts = torch.stack(
         torch.broadcast_tensors(*[torch.as_tensor(each, device=input.device) for each in choices])
     )

@@ -1,1 +1,1 @@
-"""Collective."""
+"""Collective communication."""

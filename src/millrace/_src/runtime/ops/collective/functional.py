@@ -1,8 +1,8 @@
-"""Collective operations with their gradients, as functions on tensors of PyTorch; MindSpore's classes stand in
-`collective_classes.py`, its functions in `parallel`.
+"""Collective operations with gradients, as functions on PyTorch tensors. MindSpore's classes are in `primitives.py`,
+its functions in `millrace.mint.distributed` and `comm_func`.
 
-The gradients are MindSpore's: that of a sum over processes is the sum of the gradients over processes, that of a
-broadcast passes through.
+The gradients are MindSpore's: the gradient of a sum over processes is the sum of the gradients over processes, the
+gradient of a broadcast passes through.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ CollectiveCall = Callable[[torch.Tensor], torch.Tensor]
 
 
 class _Collective(torch.autograd.Function):
-    """The bridge to autograd: a call, and what makes the gradient of its argument of that of its result."""
+    """Autograd function of a collective call and the computation of its gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, call: CollectiveCall, back: Any, keep: bool) -> torch.Tensor:
-        made = call(x)
+        output = call(x)
         ctx.back = back
         if keep:
-            ctx.save_for_backward(x, made)
-        return made
+            ctx.save_for_backward(x, output)
+        return output
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -51,21 +51,21 @@ class _Collective(torch.autograd.Function):
 def _differentiable_collective(
     x: torch.Tensor, call: CollectiveCall, back: Callable[..., torch.Tensor], keep: bool = False
 ) -> torch.Tensor:
-    """The call, with a gradient; `back` is given that of the result and, with `keep`, argument and result."""
+    """Call with a gradient; `back` gets the gradient of the result and, with `keep`, argument and result."""
     if torch.is_grad_enabled() and x.requires_grad:
-        made: torch.Tensor = _Collective.apply(x, call, back, keep)
-        return made
+        output: torch.Tensor = _Collective.apply(x, call, back, keep)
+        return output
     return call(x)
 
 
 def all_reduce(x: torch.Tensor, op: str = "sum", group: str = WORLD_GROUP) -> torch.Tensor:
-    """The sum (largest, smallest, product, mean) over the processes of a group, in each of them."""
+    """Sum (maximum, minimum, product, mean) over the processes of a group, in each of them."""
 
     def back(gradient: torch.Tensor, *seen: torch.Tensor) -> torch.Tensor:
         if op == "prod":
             raise OperationError("The bprop of ReduceOp.PROD is not supported yet.")
         total = all_reduce(gradient, "avg" if op == "avg" else "sum", group)
-        # the largest: where it came from
+        # maximum: the gradient goes to the process that had it
         return total * (seen[0] == seen[1]) if seen else total
 
     keep = op in ("max", "min")
@@ -75,7 +75,7 @@ def all_reduce(x: torch.Tensor, op: str = "sum", group: str = WORLD_GROUP) -> to
 
 
 def all_gather(x: torch.Tensor, group: str = WORLD_GROUP, sizes: Sequence[int] = ()) -> torch.Tensor:
-    """The rows of all processes, one after the other."""
+    """Rows of all processes, concatenated."""
     return _differentiable_collective(
         x if x.dim() else x.reshape(1),
         lambda data: torch.ops.millrace.all_gather(data.detach(), list(sizes), group),
@@ -86,7 +86,7 @@ def all_gather(x: torch.Tensor, group: str = WORLD_GROUP, sizes: Sequence[int] =
 def reduce_scatter(
     x: torch.Tensor, op: str = "sum", group: str = WORLD_GROUP, sizes: Sequence[int] = ()
 ) -> torch.Tensor:
-    """The sum over the processes, of which each keeps its part of the rows."""
+    """Sum over the processes, of which each keeps its part of the rows."""
 
     def back(gradient: torch.Tensor) -> torch.Tensor:
         if op not in ("sum", "avg"):
@@ -100,7 +100,7 @@ def reduce_scatter(
 
 
 def broadcast(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
-    """What the process at place `root` of the group has, in all of them."""
+    """Tensor of group rank `root`, in all processes of the group."""
     return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.broadcast(data.detach(), root, group),
@@ -111,7 +111,7 @@ def broadcast(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Ten
 def all_to_all(
     x: torch.Tensor, sent: Sequence[int], received: Sequence[int], group: str = WORLD_GROUP
 ) -> torch.Tensor:
-    """Rows from each to each: `sent[k]` of them go to place k of the group, `received[k]` come from there."""
+    """Exchange rows between all processes: `sent[k]` rows go to group rank k, `received[k]` come from it."""
     return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.all_to_all(data.detach(), list(sent), list(received), group),
@@ -120,7 +120,7 @@ def all_to_all(
 
 
 def reduce(x: torch.Tensor, root: int, op: str = "sum", group: str = WORLD_GROUP) -> torch.Tensor:
-    """The sum over the processes at place `root`; what was given in the others."""
+    """Sum over the processes on group rank `root`; the others keep their input."""
 
     def back(gradient: torch.Tensor) -> torch.Tensor:
         if op != "sum":
@@ -133,7 +133,7 @@ def reduce(x: torch.Tensor, root: int, op: str = "sum", group: str = WORLD_GROUP
 
 
 def gather(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
-    """The rows of all processes at place `root`; zeros in the others."""
+    """Rows of all processes on group rank `root`; zeros on the others."""
     return _differentiable_collective(
         x if x.dim() else x.reshape(1),
         lambda data: torch.ops.millrace.gather(data.detach(), root, group),
@@ -142,7 +142,7 @@ def gather(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor
 
 
 def scatter(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tensor:
-    """Each process's part of the rows that the one at place `root` has."""
+    """Each process's part of the rows of group rank `root`."""
     return _differentiable_collective(
         x,
         lambda data: torch.ops.millrace.scatter(data.detach(), root, group),
@@ -151,20 +151,20 @@ def scatter(x: torch.Tensor, root: int, group: str = WORLD_GROUP) -> torch.Tenso
 
 
 class _Exchange(torch.autograd.Function):
-    """Tensors to some, tensors from some; gradients go back the same ways."""
+    """Send tensors to and receive tensors from some processes; gradients take the reverse direction."""
 
     @staticmethod
     def forward(ctx: Any, to: Any, from_: Any, like: Any, tag: int, group: str, *sent: torch.Tensor) -> Any:
         ctx.ways = to, from_, tag, group
         ctx.shapes = [(each.shape, each.dtype, each.device) for each in sent]
-        made = _send_receive_tensors(sent, to, like, from_, tag, group)
-        return tuple(made)
+        received = _send_receive_tensors(sent, to, like, from_, tag, group)
+        return tuple(received)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         to, from_, tag, group = ctx.ways
-        made = send_receive(gradients, from_, ctx.shapes, to, tag, group)
-        return (None, None, None, None, None, *made)
+        input_gradients = send_receive(gradients, from_, ctx.shapes, to, tag, group)
+        return (None, None, None, None, None, *input_gradients)
 
 
 TensorSpec = tuple[Any, torch.dtype, torch.device]
@@ -178,7 +178,9 @@ def send_receive(
     tag: int = 0,
     group: str = WORLD_GROUP,
 ) -> list[torch.Tensor]:
-    """Send `sent[k]` to place `to[k]`, and receive from place `from_[k]` what `like[k]` says: shape, type, device."""
+    """Send `sent[k]` to group rank `to[k]`, and receive from group rank `from_[k]` a tensor specified by `like[k]`:
+    shape, dtype, device.
+    """
     wanted = torch.is_grad_enabled() and any(each.requires_grad for each in sent)
     if wanted and not like:
         raise OperationError(
@@ -198,8 +200,9 @@ def send_receive_with_dependency(
     from_: Sequence[int],
     group: str = WORLD_GROUP,
 ) -> list[torch.Tensor]:
-    """`exchange`, and `x` before it. What is made of `x` from here on ties all of it into the backward pass, also in a
-    process that only sends or only receives: gradients always find their way back."""
+    """`send_receive`, with `x` as first result. Everything computed from `x` afterwards depends on the exchange, also
+    in a process that only sends or only receives: so every process runs its backward pass.
+    """
     if torch.is_grad_enabled() and x.requires_grad:
         return list(_DependentExchange.apply(tuple(to), tuple(from_), tuple(like), group, x, *sent))
     return [x, *_send_receive_tensors(sent, to, like, from_, 0, group)]
@@ -215,8 +218,8 @@ class _DependentExchange(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         to, from_, group = ctx.ways
-        made = _send_receive_tensors(gradients[1:], from_, ctx.shapes, to, 0, group)
-        return (None, None, None, None, gradients[0], *made)
+        input_gradients = _send_receive_tensors(gradients[1:], from_, ctx.shapes, to, 0, group)
+        return (None, None, None, None, gradients[0], *input_gradients)
 
 
 def _send_receive_tensors(
@@ -228,5 +231,5 @@ def _send_receive_tensors(
 
 
 def barrier(group: str = WORLD_GROUP) -> None:
-    """Wait until every process of the group is here."""
+    """Wait until every process of the group has reached this call."""
     torch.ops.millrace.barrier(torch.empty(0), group)

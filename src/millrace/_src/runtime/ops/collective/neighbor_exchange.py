@@ -1,4 +1,4 @@
-"""Borders of pictures that are cut over processes, and classes of other ways of splitting, which are refused."""
+"""Halo exchange of images that are split over processes (`NeighborExchangeV2`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .primitives import CollectivePrimitive
 
 __all__ = ["NeighborExchangeV2"]
 
-# The eight neighbours, clockwise from the top: which rows and columns of the picture they are about.
+# The eight neighbors, clockwise from the top: the rows and columns of the image that they share.
 _ROWS = ("top", "top", "", "bottom", "bottom", "bottom", "", "top")
 
 _COLUMNS = ("", "right", "right", "right", "", "left", "left", "left")
@@ -28,10 +28,9 @@ _SIDES = ("top", "bottom", "left", "right")
 
 @public("ops")
 class NeighborExchangeV2(CollectivePrimitive):
-    """A picture (N, C, H, W) with the borders of its neighbours: up to eight, clockwise from the top, -1 for none.
-
-    `send_lens` and `recv_lens` are rows at the top and bottom, and columns at the left and right. Where no neighbour
-    is, a border that is asked for is zeros. Gradients of borders go back to who sent them.
+    """Halo exchange: an image (N, C, H, W) with the borders of its neighbors, up to eight, clockwise from the top, -1
+    for none. `send_lens` and `recv_lens` are rows at the top and bottom, and columns at the left and right. A
+    requested border without a neighbor is zeros. Gradients of borders are sent back to their senders.
     """
 
     def __init__(
@@ -72,10 +71,10 @@ class NeighborExchangeV2(CollectivePrimitive):
         wanted = dict(zip(_SIDES, self.recv_lens, strict=True))
         out = [at for at in range(8) if self.send_rank_ids[at] >= 0]
         into = [at for at in range(8) if self.recv_rank_ids[at] >= 0]
-        parts = [_border(x, _ROWS[at], _COLUMNS[at], sent) for at in out]
-        shapes = {at: _shape(x, _ROWS[at], _COLUMNS[at], wanted) for at in range(8)}
+        parts = [_extract_border(x, _ROWS[at], _COLUMNS[at], sent) for at in out]
+        shapes = {at: _border_shape(x, _ROWS[at], _COLUMNS[at], wanted) for at in range(8)}
         like = [(shapes[at], x.dtype, x.device) for at in into]
-        own, *made = collective.send_receive_with_dependency(
+        center, *received = collective.send_receive_with_dependency(
             x,
             parts,
             [self.send_rank_ids[at] for at in out],
@@ -83,25 +82,25 @@ class NeighborExchangeV2(CollectivePrimitive):
             [self.recv_rank_ids[at] for at in into],
             self.group,
         )
-        here = dict(zip(into, made, strict=True))
+        here = dict(zip(into, received, strict=True))
         block = {at: here[at] if at in here else x.new_zeros(shapes[at]) for at in range(8)}
-        rows = [(block[7], block[0], block[1]), (block[6], own, block[2]), (block[5], block[4], block[3])]
+        rows = [(block[7], block[0], block[1]), (block[6], center, block[2]), (block[5], block[4], block[3])]
         return wrap(torch.cat([torch.cat(row, 3) for row in rows], 2))
 
 
-def _cut(side: str, length: int) -> slice:
+def _border_slice(side: str, length: int) -> slice:
     if side in ("top", "left"):
         return slice(0, length)
     return slice(-length, None) if length else slice(0, 0)
 
 
-def _border(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> torch.Tensor:
-    rows = _cut(row, lengths[row]) if row else slice(None)
-    columns = _cut(column, lengths[column]) if column else slice(None)
+def _extract_border(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> torch.Tensor:
+    rows = _border_slice(row, lengths[row]) if row else slice(None)
+    columns = _border_slice(column, lengths[column]) if column else slice(None)
     return x[:, :, rows, columns]
 
 
-def _shape(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> tuple[int, ...]:
+def _border_shape(x: torch.Tensor, row: str, column: str, lengths: dict[str, int]) -> tuple[int, ...]:
     return (
         x.shape[0],
         x.shape[1],

@@ -1,4 +1,4 @@
-"""Collective operations as MindSpore's classes: ``ops.AllReduce(op, group)(x)``."""
+"""Collective operations as MindSpore's primitive classes: ``ops.AllReduce(op, group)(x)``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 @public("ops")
 class ReduceOp:
-    """How values of several processes become one.
+    """Reduction operations over processes.
 
     >>> ReduceOp.SUM, ReduceOp.MAX
     ('sum', 'max')
@@ -54,19 +54,19 @@ class ReduceOp:
 
 
 class CollectivePrimitive(Primitive):
-    """What they share: a name, a group, and arguments checked as MindSpore checks them."""
+    """Common base: name, group, and argument checks as in MindSpore."""
 
     def __init__(self, group: str, **options: Any) -> None:
         super().__init__(type(self).__name__)
-        self._kind("group", group, str)
+        self._check_type("group", group, str)
         self.group = group
         for name, value in options.items():
             setattr(self, name, value)
 
-    def _kind(self, name: str, value: Any, kind: type) -> None:
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+    def _check_type(self, name: str, value: Any, expected_type: type) -> None:
+        if not isinstance(value, expected_type) or (expected_type is int and isinstance(value, bool)):
             raise ArgumentTypeError(
-                f"For '{self.name}', the '{name}' must be {kind.__name__}, but got {type(value).__name__}."
+                f"For '{self.name}', the '{name}' must be {expected_type.__name__}, but got {type(value).__name__}."
             )
 
     def _tensor(self, x: Any) -> torch.Tensor:
@@ -80,13 +80,13 @@ class CollectivePrimitive(Primitive):
 class _ReductionPrimitive(CollectivePrimitive):
     def __init__(self, op: str, group: str, **options: Any) -> None:
         super().__init__(group, **options)
-        self._kind("op", op, str)
+        self._check_type("op", op, str)
         self.op = op
 
 
 @public("ops")
 class AllReduce(_ReductionPrimitive):
-    """The sum of a tensor over all processes of a group, in each of them. Its gradient is summed alike.
+    """Sum of a tensor over all processes of a group, in each of them. Its gradient is summed in the same way.
 
     >>> from millrace.communication import init, release
     >>> init()
@@ -104,7 +104,7 @@ class AllReduce(_ReductionPrimitive):
 
 @public("ops")
 class AllGather(CollectivePrimitive):
-    """The tensors of all processes, one after the other along the first axis."""
+    """Tensors of all processes, concatenated along the first axis."""
 
     def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
@@ -115,7 +115,7 @@ class AllGather(CollectivePrimitive):
 
 @public("ops")
 class AllGatherV(CollectivePrimitive):
-    """The tensors of all processes, one after the other; `output_split_sizes` has the length of each."""
+    """Tensors of all processes, concatenated; `output_split_sizes` has the length of each."""
 
     def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
@@ -127,7 +127,7 @@ class AllGatherV(CollectivePrimitive):
 
 @public("ops")
 class ReduceScatter(_ReductionPrimitive):
-    """The sum over all processes, of which each keeps its equal part of the first axis."""
+    """Sum over all processes, of which each keeps its equal part of the first axis."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
@@ -138,7 +138,7 @@ class ReduceScatter(_ReductionPrimitive):
 
 @public("ops")
 class ReduceScatterV(_ReductionPrimitive):
-    """The sum over all processes, of which each keeps its part; `input_split_sizes` has the length of each."""
+    """Sum over all processes, of which each keeps its part; `input_split_sizes` has the length of each."""
 
     def __init__(self, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
@@ -150,7 +150,7 @@ class ReduceScatterV(_ReductionPrimitive):
 
 @public("ops")
 class Broadcast(CollectivePrimitive):
-    """The tensors of the process at place `root_rank`, in all processes; called with a tuple, it gives one."""
+    """Tensors of group rank `root_rank`, in all processes; called with a tuple, it returns one."""
 
     def __init__(self, root_rank: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
@@ -172,8 +172,9 @@ class Broadcast(CollectivePrimitive):
 
 @public("ops")
 class AlltoAll(CollectivePrimitive):
-    """Each process cuts its tensor along `split_dim` into as many parts as there are processes and sends one to each;
-    what it gets is joined along `concat_dim`."""
+    """Each process splits its tensor along `split_dim` into one part per process and sends one to each; the received
+    parts are concatenated along `concat_dim`.
+    """
 
     def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
@@ -182,7 +183,7 @@ class AlltoAll(CollectivePrimitive):
             ("split_dim", split_dim),
             ("concat_dim", concat_dim),
         ):
-            self._kind(name, value, int)
+            self._check_type(name, value, int)
         self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -199,13 +200,13 @@ class AlltoAll(CollectivePrimitive):
             )
         parts = torch.stack(x.chunk(size, self.split_dim))
         ones = [1] * size
-        made = collective.all_to_all(parts, ones, ones, self.group)
-        return wrap(torch.cat(made.unbind(0), self.concat_dim))
+        received = collective.all_to_all(parts, ones, ones, self.group)
+        return wrap(torch.cat(received.unbind(0), self.concat_dim))
 
 
 @public("ops")
 class AlltoAllV(CollectivePrimitive):
-    """Numbers from each to each, as many as the lists say, in units of `block_size`."""
+    """Exchange elements between all processes; the lists give the numbers in units of `block_size`."""
 
     def __init__(self, group: str = WORLD_GROUP, block_size: int = 1) -> None:
         super().__init__(group, block_size=block_size)
@@ -219,7 +220,7 @@ class AlltoAllV(CollectivePrimitive):
 
 @public("ops")
 class NeighborExchange(CollectivePrimitive):
-    """Tensors to some processes of the group, and tensors from some."""
+    """Send tensors to some processes of the group, and receive tensors from some."""
 
     def __init__(
         self,
@@ -242,21 +243,21 @@ class NeighborExchange(CollectivePrimitive):
             raise ArgumentValueError(
                 f"For 'NeighborExchange', the shapes to send are {self.send_shapes}, but got {shapes}."
             )
-        like = [_like(shape, self.recv_type) for shape in self.recv_shapes]
-        made = collective.send_receive(sent, self.send_rank_ids, like, self.recv_rank_ids, 0, self.group)
-        return tuple(wrap(each) for each in made)
+        like = [_tensor_spec(shape, self.recv_type) for shape in self.recv_shapes]
+        received = collective.send_receive(sent, self.send_rank_ids, like, self.recv_rank_ids, 0, self.group)
+        return tuple(wrap(each) for each in received)
 
 
 @public("ops")
 class Send(CollectivePrimitive):
-    """Sends a tensor to place `dest_rank` of the group, where a `Receive` with the same `sr_tag` waits for it."""
+    """Send a tensor to group rank `dest_rank`, where a `Receive` with the same `sr_tag` receives it."""
 
     def __init__(
         self, sr_tag: int, dest_rank: int, group: str = WORLD_GROUP, group_back: str = WORLD_GROUP
     ) -> None:
         super().__init__(group, group_back=group_back)
-        self._kind("dest_rank", dest_rank, int)
-        self._kind("sr_tag", sr_tag, int)
+        self._check_type("dest_rank", dest_rank, int)
+        self._check_type("sr_tag", sr_tag, int)
         self.sr_tag, self.dest_rank = sr_tag, dest_rank
         self.rank = dest_rank
 
@@ -268,8 +269,9 @@ class Send(CollectivePrimitive):
 
 @public("ops")
 class Receive(CollectivePrimitive):
-    """Receives a tensor of a shape and type from place `src_rank` of the group. No gradient goes back to its sender:
-    stages of a pipeline are not cut that way here."""
+    """Receive a tensor of a given shape and dtype from group rank `src_rank`. No gradient is sent back: pipeline
+    stages are not split this way here.
+    """
 
     def __init__(
         self,
@@ -281,23 +283,23 @@ class Receive(CollectivePrimitive):
         group_back: str = WORLD_GROUP,
     ) -> None:
         super().__init__(group, group_back=group_back)
-        self._kind("src_rank", src_rank, int)
-        self._kind("sr_tag", sr_tag, int)
+        self._check_type("src_rank", src_rank, int)
+        self._check_type("sr_tag", sr_tag, int)
         self.sr_tag, self.src_rank, self.rank = sr_tag, src_rank, src_rank
         self.shape, self.dtype = tuple(shape), dtype
 
     def __call__(self, x: Any = None) -> Tensor:
-        like = [_like(self.shape, self.dtype)]
+        like = [_tensor_spec(self.shape, self.dtype)]
         return wrap(collective.send_receive([], [], like, [self.src_rank], self.sr_tag, self.group)[0])
 
 
 @public("ops")
 class Reduce(_ReductionPrimitive):
-    """The sum over all processes at place `dest_rank`; the others keep what they gave."""
+    """Sum over all processes on group rank `dest_rank`; the others keep their input."""
 
     def __init__(self, dest_rank: int, op: str = ReduceOp.SUM, group: str = WORLD_GROUP) -> None:
         super().__init__(op, group)
-        self._kind("dest_rank", dest_rank, int)
+        self._check_type("dest_rank", dest_rank, int)
         self.dest_rank = dest_rank
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -306,7 +308,7 @@ class Reduce(_ReductionPrimitive):
 
 @public("ops")
 class Barrier(CollectivePrimitive):
-    """Waits until every process of the group is here."""
+    """Wait until every process of the group has reached this call."""
 
     def __init__(self, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
@@ -317,11 +319,11 @@ class Barrier(CollectivePrimitive):
 
 @public("ops")
 class CollectiveGather(CollectivePrimitive):
-    """The tensors of all processes along the first axis at place `dest_rank`; zeros in the others."""
+    """Tensors of all processes, concatenated along the first axis, on group rank `dest_rank`; zeros on the others."""
 
     def __init__(self, dest_rank: int, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
-        self._kind("dest_rank", dest_rank, int)
+        self._check_type("dest_rank", dest_rank, int)
         self.dest_rank = dest_rank
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -330,11 +332,11 @@ class CollectiveGather(CollectivePrimitive):
 
 @public("ops")
 class CollectiveScatter(CollectivePrimitive):
-    """Each process's equal part, along the first axis, of the tensor at place `src_rank`."""
+    """Each process's equal part, along the first axis, of the tensor on group rank `src_rank`."""
 
     def __init__(self, src_rank: int = 0, group: str = WORLD_GROUP) -> None:
         super().__init__(group)
-        self._kind("src_rank", src_rank, int)
+        self._check_type("src_rank", src_rank, int)
         self.src_rank = src_rank
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -368,30 +370,32 @@ class BatchISendIRecv(CollectivePrimitive):
         self.receive_shapes, self.receive_dtypes = list(receive_shapes or ()), list(receive_dtypes or ())
 
     def __call__(self, *inputs: Any) -> tuple[Tensor, ...]:
-        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
-        sent = [self._tensor(x) for x in given]
+        tensors = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)) else inputs
+        sent = [self._tensor(x) for x in tensors]
         pairs = list(zip(self.op_types, self.remote_ranks, strict=True))
-        to = [rank for kind, rank in pairs if kind == "isend"]
-        from_ = [rank for kind, rank in pairs if kind == "irecv"]
-        like = [_like(s, t) for s, t in zip(self.receive_shapes, self.receive_dtypes, strict=True)]
+        to = [rank for op_type, rank in pairs if op_type == "isend"]
+        from_ = [rank for op_type, rank in pairs if op_type == "irecv"]
+        like = [_tensor_spec(s, t) for s, t in zip(self.receive_shapes, self.receive_dtypes, strict=True)]
         if len(sent) != len(to) or len(like) != len(from_):
             raise ArgumentValueError(
-                f"For 'BatchISendIRecv', {len(to)} sends and {len(from_)} receives are asked for, but got {len(sent)} "
+                f"For 'BatchISendIRecv', {len(to)} sends and {len(from_)} receives are requested, but got {len(sent)} "
                 f"tensors and {len(like)} shapes."
             )
-        made = iter(collective.send_receive(sent, to, like, from_, 0, self.group))
-        # MindSpore gives a result for each operation; of a send it means nothing
-        answers = [next(made) if kind == "irecv" else sent[0].new_zeros(1) for kind in self.op_types]
-        return tuple(wrap(each) for each in answers)
+        received = iter(collective.send_receive(sent, to, like, from_, 0, self.group))
+        # MindSpore returns a tensor for each operation; that of a send has no meaning
+        outputs = [
+            next(received) if op_type == "irecv" else sent[0].new_zeros(1) for op_type in self.op_types
+        ]
+        return tuple(wrap(each) for each in outputs)
 
 
-def _like(shape: Sequence[int], dtype: Any) -> collective.TensorSpec:
-    kind = to_torch_dtype(dtype)
-    return tuple(shape), kind, to_context_device(torch.empty(0)).device
+def _tensor_spec(shape: Sequence[int], dtype: Any) -> collective.TensorSpec:
+    torch_dtype = to_torch_dtype(dtype)
+    return tuple(shape), torch_dtype, to_context_device(torch.empty(0)).device
 
 
 def to_split_sizes(value: Any) -> list[int]:
-    """Lengths, given as numbers or as a tensor of them."""
+    """Split sizes, given as numbers or as a tensor."""
     if isinstance(value, Tensor):
         return [int(each) for each in value.asnumpy().reshape(-1)]
     if not isinstance(value, (tuple, list)) or not all(isinstance(each, int) for each in value):

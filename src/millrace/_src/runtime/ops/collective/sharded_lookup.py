@@ -1,4 +1,4 @@
-"""Rows of a table that is divided among processes, on tensors of PyTorch."""
+"""Lookup in an embedding table that is sharded over processes, on PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["sharded_lookup"]
 
 
 class _ScaleGradient(torch.autograd.Function):
-    """The same values; the gradient times a number."""
+    """Identity whose gradient is multiplied by a number."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, factor: float) -> torch.Tensor:
@@ -33,18 +33,20 @@ def sharded_lookup(
     factor: float = 1.0,
     max_norm: float | None = None,
 ) -> torch.Tensor:
-    """The rows that `ids` number, of a table whose rows from `first` on this process has, and the others the rest.
+    """Look up rows of a table of which this process has the rows from `first` on, and other processes the rest.
 
-    All processes ask all: each finds what it has of the numbers of all, and what was found is added up. No shape
-    depends on values, so that a step can be recorded. The table's gradient is multiplied by `factor`.
+    The ids of all processes are gathered, each process looks up the ids it has, and the results are summed. No
+    shape depends on values, so a step can be captured. The table's gradient is multiplied by `factor`.
     """
-    asked = collective.all_gather(ids.reshape(-1), group) - first
-    mine = (asked >= 0) & (asked < table.shape[0])
-    found = F.embedding(asked.clamp(0, table.shape[0] - 1), table) * mine.unsqueeze(-1).to(table.dtype)
+    local_ids = collective.all_gather(ids.reshape(-1), group) - first
+    mine = (local_ids >= 0) & (local_ids < table.shape[0])
+    local_rows = F.embedding(local_ids.clamp(0, table.shape[0] - 1), table) * mine.unsqueeze(-1).to(
+        table.dtype
+    )
     if factor != 1.0:
-        found = _ScaleGradient.apply(found, factor)
-    made = collective.reduce_scatter(found, "sum", group).reshape(*ids.shape, table.shape[1])
+        local_rows = _ScaleGradient.apply(local_rows, factor)
+    rows = collective.reduce_scatter(local_rows, "sum", group).reshape(*ids.shape, table.shape[1])
     if max_norm is None:
-        return made
-    norm = torch.linalg.vector_norm(made, 2, -1, True)
-    return made * (max_norm / norm.clamp_min(max_norm))
+        return rows
+    norm = torch.linalg.vector_norm(rows, 2, -1, True)
+    return rows * (max_norm / norm.clamp_min(max_norm))

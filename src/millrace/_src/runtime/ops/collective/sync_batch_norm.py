@@ -1,4 +1,4 @@
-"""Normalisation over the batches of several processes, on tensors of PyTorch."""
+"""Batch normalization over the batches of several processes, on PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def sync_batch_norm(
     eps: float,
     group: str,
 ) -> torch.Tensor:
-    """Each channel with mean 0 and variance 1 over the batches of all, scaled and shifted; `share` of the statistics
-    go into the running ones, in place. Batches may have different lengths."""
+    """Batch normalization over the batches of all processes; the running statistics are updated in place with weight
+    `share`. Batches may have different lengths.
+    """
     if x.ndim < 2 or gamma.shape[0] != x.shape[1]:
         raise ArgumentValueError(
             f"For 'SyncBatchNorm', the input must have {gamma.shape[0]} channels on axis 1, but its shape is "
@@ -32,15 +33,15 @@ def sync_batch_norm(
     shape = [1, -1, *([1] * (x.ndim - 2))]
     wide = x.to(gamma.dtype)
     rows = wide.new_full((1,), x.numel() // x.shape[1])
-    # the mean first and then what differs from it: one pass over squares would lose digits
+    # two passes, mean and then deviations: one pass over squares would lose precision
     sums = all_reduce(torch.cat([wide.sum(axes), rows]), "sum", group)
     total = sums[-1]
     middle = sums[:-1] / total
     apart = wide - middle.view(shape)
     spread = all_reduce((apart * apart).sum(axes), "sum", group) / total
-    made = apart * (torch.rsqrt(spread + eps) * gamma).view(shape) + beta.view(shape)
+    normalized = apart * (torch.rsqrt(spread + eps) * gamma).view(shape) + beta.view(shape)
     with torch.no_grad():
         mean.mul_(1 - share).add_(middle.detach() * share)
         unbiased = spread.detach() * (total / (total - 1).clamp_min(1))
         variance.mul_(1 - share).add_(unbiased * share)
-    return made.to(x.dtype)
+    return normalized.to(x.dtype)

@@ -1,1 +1,1 @@
-"""Declare."""
+"""Declaration of operations: registry, primitives, dtype rules, argument helpers."""

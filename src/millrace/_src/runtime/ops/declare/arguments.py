@@ -1,4 +1,4 @@
-"""What bodies of operations share: operands that may be numbers, axes under any of their spellings."""
+"""Arguments of operations: operands that may be numbers, axes, shapes, integers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def promote_operands(left: Any, right: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors; a number takes the type in which it meets the other.
+    """Two operands as tensors; a Python number is promoted with the other operand's dtype.
 
     >>> promote_operands(torch.ones(2, dtype=torch.int8), 2)[1].dtype
     torch.int8
@@ -39,10 +39,10 @@ def promote_operands(left: Any, right: Any) -> tuple[Tensor, Tensor]:
     return _as_tensor(left), _as_tensor(right)
 
 
-def _result_dtype(tensor: Tensor, other: Any) -> torch.dtype | None:
-    if not isinstance(other, (bool, int, float, complex)):
-        raise ArgumentTypeError(f"an operand must be a Tensor or a number, but got {other!r}")
-    return torch.result_type(tensor, other)
+def _result_dtype(tensor: Tensor, operand: Any) -> torch.dtype | None:
+    if not isinstance(operand, (bool, int, float, complex)):
+        raise ArgumentTypeError(f"an operand must be a Tensor or a number, but got {operand!r}")
+    return torch.result_type(tensor, operand)
 
 
 def _as_tensor(value: Any) -> Tensor:
@@ -52,24 +52,25 @@ def _as_tensor(value: Any) -> Tensor:
 
 
 def subtract_with_bool(left: Tensor, right: Tensor) -> Tensor:
-    """left - right, for truth values too: MindSpore subtracts them and what is not 0 is true."""
+    """left - right, for bools too: MindSpore subtracts them, and a nonzero result is true."""
     if left.dtype is torch.bool and right.dtype is torch.bool:
         return torch.bitwise_xor(left, right)
     return torch.sub(left, right)
 
 
 def to_python_list(tensor: Tensor) -> Any:
-    """The values of a tensor in Python. A recording is told, since with other values another step would be recorded;
-    what stands outside of it, as attributes do, is frozen at the first call."""
-    for told in host_read_listeners:
-        outside = getattr(getattr(told, "__self__", None), "is_external", None)
+    """Values of a tensor as Python objects. A capture is notified, since other values would need another graph.
+    Tensors from outside the capture, such as attributes, are frozen at the first call.
+    """
+    for listener in host_read_listeners:
+        outside = getattr(getattr(listener, "__self__", None), "is_external", None)
         if outside is None or not outside(tensor):
-            told("the values of a tensor that says a shape, an axis or a place")
+            listener("the values of a tensor that determines a shape, an axis or an index")
     return tensor.tolist()
 
 
 def normalize_axes(value: Any, ndim: int) -> tuple[int, ...]:
-    """The axes to reduce: None and () mean all of them.
+    """Axes to reduce: None and () mean all of them.
 
     >>> normalize_axes(None, 2), normalize_axes(-1, 2), normalize_axes([0, 1], 2)
     ((0, 1), (-1,), (0, 1))
@@ -84,7 +85,7 @@ def normalize_axes(value: Any, ndim: int) -> tuple[int, ...]:
 
 
 def check_axes(over: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """The axes, or an error where one is outside."""
+    """Check that the axes are in range."""
     for axis in over:
         if not -ndim <= axis < ndim and ndim:
             raise ArgumentValueError(f"the axis value must be in [{-ndim},{ndim}), but got {axis}.")
@@ -92,7 +93,7 @@ def check_axes(over: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def to_shape(value: Any) -> tuple[int, ...]:
-    """A shape: an int, a list or tuple of ints, or a tensor of them (whose values leave for Python).
+    """Shape from an int, a list or tuple of ints, or a tensor of them (whose values are read on the host).
 
     >>> to_shape(3), to_shape([2, -1]), to_shape(torch.tensor([2, 3]))
     ((3,), (2, -1), (2, 3))
@@ -113,14 +114,14 @@ def to_shape(value: Any) -> tuple[int, ...]:
 
 
 def _is_integer(value: Any) -> bool:
-    """Whether a value is an integer, or a tensor of one."""
+    """Whether a value is an integer, or a tensor of one integer."""
     if isinstance(value, Tensor):
         return value.numel() == 1 and not (value.is_floating_point() or value.is_complex())
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def unpack_varargs(values: tuple[Any, ...]) -> Any:
-    """Arguments that come one by one or as one sequence: ``f(2, 3)`` and ``f((2, 3))``.
+    """Arguments given one by one or as one sequence: ``f(2, 3)`` and ``f((2, 3))``.
 
     >>> unpack_varargs((2, 3)), unpack_varargs(((2, 3),))
     ((2, 3), (2, 3))
@@ -129,12 +130,12 @@ def unpack_varargs(values: tuple[Any, ...]) -> Any:
 
 
 def to_int(value: Any, name: str) -> int:
-    """An argument that must be an integer; a tensor of one counts."""
+    """Check that an argument is an integer; a tensor of one integer counts."""
     if not _is_integer(value):
         raise ArgumentTypeError(f"the argument '{name}' must be an int, but got {value!r}")
     return int(value)
 
 
 def upcast_half(x: Tensor) -> Tensor:
-    """A tensor in which sums lose little: float32 in place of the short types."""
+    """float32 tensor for half-precision input, so that sums lose little precision."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x

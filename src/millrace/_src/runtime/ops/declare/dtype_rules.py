@@ -1,4 +1,4 @@
-"""Names for what an operation takes and gives: sets of element types, and rules for the type of the result."""
+"""Sets of accepted dtypes, and rules for the dtype of the result."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ ANY_DTYPE = None  # no check at all
 
 @dataclass(frozen=True)
 class DtypeRule:
-    """The type of the result. `cast` is what it becomes where PyTorch gives another; the rest is only checked."""
+    """Rule for the dtype of the result. `cast` is the dtype to convert to; the rest is only checked."""
 
     name: str
     cast: torch.dtype | None = None
 
 
-SAME = DtypeRule("SAME")  # as the first tensor
-PROMOTE = DtypeRule("PROMOTE")  # the common type of all operands, as with +
-FLOAT = DtypeRule("FLOAT")  # floating and complex types stay, bool and integers become float32
-SUM = DtypeRule("SUM")  # bool and integers become int64, the others stay
+SAME = DtypeRule("SAME")  # dtype of the first tensor
+PROMOTE = DtypeRule("PROMOTE")  # promoted dtype of all operands, as with +
+FLOAT = DtypeRule("FLOAT")  # floating and complex dtypes stay, bools and integers become float32
+SUM = DtypeRule("SUM")  # bools and integers become int64, other dtypes stay
 BOOL = DtypeRule("BOOL")
 INT32 = DtypeRule("INT32", torch.int32)
 INT64 = DtypeRule("INT64")
-UNCHECKED = DtypeRule("OTHER")  # an argument says it, or several results differ: the goldens tell
+UNCHECKED = DtypeRule(
+    "OTHER"
+)  # determined by an argument, or different for several results: the goldens check it

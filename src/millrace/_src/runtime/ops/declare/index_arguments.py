@@ -1,4 +1,4 @@
-"""What operations with indices share: indices that count from the end, and places made of several coordinates."""
+"""Index arguments: negative indices, coordinates, axis checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INDEX = frozenset({torch.int8, torch.int16, torch.int32, torch.int64, torch.uin
 
 
 def check_integer_indices(name: str, index: Any) -> Tensor:
-    """The indices, or an error where they are no whole numbers."""
+    """Check that the indices are integers."""
     if not isinstance(index, Tensor) or index.dtype not in _INDEX:
         got = index.dtype if isinstance(index, Tensor) else repr(index)
         raise ArgumentTypeError(
@@ -25,13 +25,13 @@ def check_integer_indices(name: str, index: Any) -> Tensor:
 
 
 def normalize_indices(name: str, index: Tensor, size: int) -> Tensor:
-    """Indices as int64; those below 0 count from the end. What is out of range stays so, and is refused later."""
+    """Indices as int64; negative ones count from the end. Indices out of range stay so, and are rejected later."""
     index = check_integer_indices(name, index).long()
     return torch.where(index < 0, index + size, index)
 
 
 def normalize_axis(name: str, axis: Any, ndim: int) -> int:
-    """An axis, counted from the start."""
+    """Non-negative axis."""
     if isinstance(axis, Tensor):
         axis = int(axis)
     if isinstance(axis, bool) or not isinstance(axis, int):
@@ -42,7 +42,7 @@ def normalize_axis(name: str, axis: Any, ndim: int) -> int:
 
 
 def split_coordinates(name: str, input: Tensor, indices: Tensor) -> tuple[Tensor, ...]:
-    """The last axis of `indices` as coordinates of `input`, one tensor per axis."""
+    """Split the last axis of `indices` into coordinates of `input`, one tensor per axis."""
     check_integer_indices(name, indices)
     if not indices.ndim or indices.shape[-1] > input.ndim:
         raise ArgumentValueError(

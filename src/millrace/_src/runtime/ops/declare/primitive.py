@@ -1,4 +1,6 @@
-"""``Primitive``, and classes such as ``ops.ReLU`` made from operations: options first, tensors in the call."""
+"""``Primitive``, and primitive classes such as ``ops.ReLU`` of operations: options in the constructor, tensors in the
+call.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,8 @@ __all__ = [
 
 @public("ops")
 class Primitive:
-    """An operation as an object: options at construction, tensors in the call.
-
-    A class of your own over it stores its options in ``__init__`` and computes in ``__call__``.
+    """Operation as an object: options in the constructor, tensors in the call. A custom subclass stores its options in
+    ``__init__`` and computes in ``__call__``.
 
     >>> Primitive("Custom").name
     'Custom'
@@ -36,39 +37,39 @@ class Primitive:
         self.attrs: dict[str, Any] = {}
 
     def add_prim_attr(self, name: str, value: Any) -> Primitive:
-        """Keep an attribute; it changes nothing here."""
+        """Store an attribute; it has no effect here."""
         self.attrs[name] = value
         setattr(self, name, value)
         return self
 
     def del_prim_attr(self, name: str) -> Primitive:
-        """Forget an attribute."""
+        """Delete an attribute."""
         if name in self.attrs:
             del self.attrs[name]
             delattr(self, name)
         return self
 
     def set_prim_instance_name(self, name: str) -> Primitive:
-        """Another name for messages."""
+        """Set the name used in messages."""
         self.instance_name = name
         return self
 
     def init_prim_io_names(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Names of inputs and outputs, kept for messages."""
+        """Set the names of inputs and outputs used in messages."""
         self.attrs["input_names"], self.attrs["output_names"] = list(inputs), list(outputs)
 
     def recompute(self, mode: bool = True) -> Primitive:
-        """Ask for the forward to be computed again in the backward; `nn.Cell.recompute` is what does it here."""
+        """Accepted without effect; `nn.Cell.recompute` recomputes the forward pass in the backward pass."""
         self.attrs["recompute"] = mode
         return self
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
-        """Keep a strategy of semi-automatic parallelism; it is recorded and has no effect here."""
+        """Store a strategy of semi-automatic parallelism; it has no effect here."""
         self.attrs["in_strategy"], self.attrs["out_strategy"] = in_strategy, out_strategy
         return self
 
     def set_device(self, device_target: str) -> Primitive:
-        """Keep the wish for a device; tensors decide where an operation runs."""
+        """Store a device; tensors determine where an operation runs."""
         return self.add_prim_attr("primitive_target", device_target)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -83,16 +84,16 @@ class Primitive:
 
 
 class _Signature:
-    """What a class made of an operation takes: on the class the constructor's arguments, on an object the call's."""
+    """Signature of a primitive class: on the class the constructor's arguments, on an object the call's."""
 
     def __init__(
-        self, made: inspect.Signature, call: Sequence[str], known: Mapping[str, inspect.Parameter]
+        self, constructor: inspect.Signature, call: Sequence[str], known: Mapping[str, inspect.Parameter]
     ) -> None:
-        self.made = made
+        self.constructor = constructor
         self.call = inspect.Signature([known[name] for name in call])
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        return self.made if instance is None else self.call
+        return self.constructor if instance is None else self.call
 
 
 def primitive(
@@ -103,12 +104,12 @@ def primitive(
     unused: Mapping[str, Any] | None = None,
     **defaults: Any,
 ) -> Any:
-    """A class like ``ops.Softmax``, of an operation.
+    """Create a class like ``ops.Softmax`` from an operation.
 
-    `init` names the arguments of the constructor (without it: those that are no tensors), `call` those of the call
-    (without it: all others), `defaults` gives other defaults than the function's, `unused` options that change nothing
-    here, such as `use_locking`. Where more differs, declare an
-    operation without faces for the class, or write a class over Primitive.
+    `init` lists the constructor's arguments (default: those that are no tensors), `call` the call's (default: all
+    others). `defaults` overrides the function's defaults, `unused` lists options without effect, such as
+    `use_locking`. If more differs, declare an operation without public names for the class, or write a subclass of
+    Primitive.
     """
     spec = function.op  # type: ignore[attr-defined]
     parameters = spec.signature.parameters
@@ -148,7 +149,7 @@ def primitive(
             return function(*args, **kwargs)
         return function(**dict(zip(names, args)), **kwargs, **self.options)
 
-    made = type(
+    primitive_class = type(
         name,
         (Primitive,),
         {
@@ -161,13 +162,13 @@ def primitive(
         },
     )
     spec.primitives.append((name, tuple(options), tuple(names)))
-    declare(made, "ops")
-    return made
+    declare(primitive_class, "ops")
+    return primitive_class
 
 
 @public("ops")
 def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Marks the ``__init__`` of a Primitive: it is named after its class, and its arguments become its attributes.
+    """Decorate the ``__init__`` of a Primitive: it is named after its class, and its arguments become its attributes.
 
     >>> class Scale(Primitive):
     ...     @prim_attr_register
@@ -181,7 +182,7 @@ def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(fn)
     def deco(self: Any, *args: Any, **kwargs: Any) -> None:
         name = getattr(self, "substitute_name", None) or type(self).__name__
-        # a class over another comes here twice: what is kept of the first stays
+        # a subclass calls this twice: attributes of the first call stay
         if "attrs" not in self.__dict__:
             Primitive.__init__(self, name)
         bound = signature.bind(self, *args, **kwargs)
@@ -197,14 +198,14 @@ def prim_attr_register(fn: Callable[..., None]) -> Callable[..., None]:
 
 @public("ops")
 def prim_arg_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Marks the ``__init__`` of a Primitive, as `prim_attr_register` does."""
+    """Decorate the ``__init__`` of a Primitive, as `prim_attr_register` does."""
     return prim_attr_register(fn)
 
 
 @public("ops")
 class PrimitiveWithCheck(Primitive):
-    """A base for operations of one's own that check their arguments: ``check_shape`` and ``check_dtype`` see them
-    before ``__call__`` computes, where a class has them.
+    """Base class of custom operations with argument checks: ``check_shape`` and ``check_dtype``, if defined, run
+    before ``__call__``.
 
     >>> PrimitiveWithCheck("Mine")
     Prim[Mine]
@@ -212,10 +213,10 @@ class PrimitiveWithCheck(Primitive):
 
     def check(self, *args: Any) -> None:
         """Run the checks of the class on the tensors of a call."""
-        given = [arg for arg in args if isinstance(arg, Tensor)]
+        tensors = [arg for arg in args if isinstance(arg, Tensor)]
         for name, values in (
-            ("check_dtype", [x.dtype for x in given]),
-            ("check_shape", [list(x.shape) for x in given]),
+            ("check_dtype", [x.dtype for x in tensors]),
+            ("check_shape", [list(x.shape) for x in tensors]),
         ):
             if hasattr(self, name):
                 getattr(self, name)(*values)
@@ -223,21 +224,21 @@ class PrimitiveWithCheck(Primitive):
 
 @public("ops")
 class PrimitiveWithInfer(Primitive):
-    """A base for operations of one's own that say what they give: ``infer_shape``, ``infer_dtype`` and
-    ``infer_value`` are kept; here an operation runs, so ``__call__`` is what computes.
+    """Base class of custom operations with inference functions: ``infer_shape``, ``infer_dtype`` and ``infer_value``
+    are kept. ``__call__`` computes the result.
 
     >>> PrimitiveWithInfer("Mine")
     Prim[Mine]
     """
 
     def infer_shape(self, *args: Any) -> Any:
-        """The shape of the result, for those who ask: none is known."""
+        """Shape of the result: unknown by default."""
         return None
 
     def infer_dtype(self, *args: Any) -> Any:
-        """The type of the result, for those who ask: none is known."""
+        """Dtype of the result: unknown by default."""
         return None
 
     def infer_value(self, *args: Any) -> Any:
-        """The result where it is known before the call: it is not."""
+        """Result if it is known before the call: unknown by default."""
         return None

@@ -1,4 +1,4 @@
-"""The table of operations: one ``def`` in raw PyTorch per operation, from which all its faces are made.
+"""Registry of operations: one ``def`` in PyTorch per operation, from which all its public names are generated.
 
 ::
 
@@ -6,8 +6,8 @@
     def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         return F.softshrink(input, lambd)
 
-The body sees tensors of PyTorch. One frame above it unwraps the arguments, checks those whose annotation says more than
-a type, wraps the result, and turns PyTorch's errors into MindSpore's. README.md says how to add one.
+The body gets PyTorch tensors. A wrapper unwraps the arguments, checks those whose annotation says more than a type,
+wraps the result, and translates PyTorch's errors into MindSpore's. README.md explains how to add an operation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ bind_tensor_methods()
 
 
 class OpFunction(Protocol):
-    """What users call; `raw` is the body, for other bodies that want it."""
+    """Function that users call; `raw` is the body, for use in other bodies."""
 
     op: OpSpec
     raw: Callable[..., Any]
@@ -54,9 +54,9 @@ class OpFunction(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-# Values that need no look inside.
+# Types that need no unwrapping.
 _PASS_THROUGH_TYPES = frozenset({int, float, bool, str, type(None), complex, torch.Tensor})
-# Tuples in which there were only such: strides, axes and shapes come again and again.
+# Cache of tuples that hold only such values: strides, axes and shapes repeat.
 _scalar_tuples: set[Any] = set()
 _MAX_SCALAR_TUPLES = 4096
 _TorchTensor = torch.Tensor
@@ -64,11 +64,11 @@ _TorchTensor = torch.Tensor
 
 @dataclass
 class OpSpec:
-    """One operation."""
+    """Declaration of one operation."""
 
     name: str
     function: Callable[..., Any]
-    public_names: tuple[tuple[str, str], ...]  # (face, the name that it has there)
+    public_names: tuple[tuple[str, str], ...]  # (public module, name there)
     accepts: frozenset[torch.dtype] | None
     dtype: DtypeRule
     module: str
@@ -77,7 +77,7 @@ class OpSpec:
     keyword_aliases: dict[str, str] = field(default_factory=dict)
     primitives: list[tuple[str, tuple[str, ...]]] = field(
         default_factory=list
-    )  # class, its constructor's arguments
+    )  # class name, arguments of its constructor
     call: Callable[..., Any] = field(init=False)
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class OpSpec:
 
     @functools.cached_property
     def tensor_parameters(self) -> list[str]:
-        """The parameters that take a tensor, or several."""
+        """Parameters that take a tensor or several."""
         written = self.function.__annotations__
         return [name for name in self.signature.parameters if "Tensor" in str(written.get(name, ""))]
 
@@ -96,15 +96,15 @@ class OpSpec:
         written = self.function.__annotations__
         known = Checker(self.function, self.signature).resolve()
         return [
-            (name, place, known[name])
-            for place, name in enumerate(self.signature.parameters)
+            (name, position, known[name])
+            for position, name in enumerate(self.signature.parameters)
             if name in known and str(written[name]).startswith(("Annotated[", "Literal["))
         ]
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        for name, place, parameter in self.parameter_checks:
-            if place < len(args):
-                parameter.check(args[place])
+        for name, position, parameter in self.parameter_checks:
+            if position < len(args):
+                parameter.check(args[position])
             elif name in kwargs:
                 parameter.check(kwargs[name])
 
@@ -113,7 +113,7 @@ class OpSpec:
             str(ours) for theirs, ours in DTYPES_FROM_TORCH.items() if self.accepts and theirs in self.accepts
         ]
         return ArgumentTypeError(
-            f"For '{self.name}', tensors of type {DTYPES_FROM_TORCH[dtype]} are not taken; it takes "
+            f"For '{self.name}', tensors of type {DTYPES_FROM_TORCH[dtype]} are not supported; supported types are "
             f"{', '.join(taken)}. "
             f"Convert with x.astype(...)."
         )
@@ -130,13 +130,15 @@ def op(
     random: bool = False,
     also: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], OpFunction]:
-    """Declare an operation. A face is "ops", "mint", "mint.nn.functional", "numpy", "Tensor" ..., or "face:name" where
-    the name there is not the function's own. `also` gives other spellings of keywords, as overloads have."""
+    """Declare an operation. A target is a public module ("ops", "mint", "mint.nn.functional", "numpy") or "Tensor", or
+    "target:name" if the name there is not the function's. `also` gives other spellings of keywords, as overloads
+    have.
+    """
 
     def declare(function: Callable[..., Any]) -> OpFunction:
         name = function.__name__
-        parts = [face.partition(":") for face in faces]
-        named = tuple((where, other or name) for where, _, other in parts)
+        parts = [target.partition(":") for target in faces]
+        named = tuple((where, alias or name) for where, _, alias in parts)
         spec = OpSpec(
             name, function, named, accepts, dtype, function.__module__, differentiable, random, also or {}
         )
@@ -151,13 +153,13 @@ def op(
 
 
 def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
-    """The function that users call."""
+    """Create the function that users call."""
     function, accepts, becomes, also = spec.function, spec.accepts, spec.dtype.cast, spec.keyword_aliases
     written = [str(text) for text in function.__annotations__.values()]
     checked = any(text.startswith(("Annotated[", "Literal[")) for text in written)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        # the hottest lines of eager code: one pass over the arguments, and nothing is built that is not needed
+        # hot path of eager code: one pass over the arguments, no temporary objects
         if kwargs and also:
             kwargs = {also.get(name, name): value for name, value in kwargs.items()}
         try:
@@ -174,20 +176,20 @@ def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
                 elif value.__class__ is _TorchTensor and accepts is not None and value.dtype not in accepts:
                     raise spec.dtype_error(value.dtype)
                 raw.append(value)
-            made = function(*raw, **named(kwargs)) if kwargs else function(*raw)
-            if made.__class__ is _TorchTensor:
+            result = function(*raw, **named(kwargs)) if kwargs else function(*raw)
+            if result.__class__ is _TorchTensor:
                 if becomes is not None:
-                    made = made.to(becomes)
+                    result = result.to(becomes)
                 tensor = new_instance(Tensor)
-                tensor._torch = made
+                tensor._torch = result
                 return tensor
-            return wrap_all(made)
+            return wrap_all(result)
         except Exception as error:
             if align_devices(error, (*args, *kwargs.values())):
                 return call(*args, **kwargs)
             if (
                 lower := cast_to_compute_dtype((args, kwargs))
-            ) is not None:  # a Cell that was told its type met another
+            ) is not None:  # a Cell with a compute dtype got another dtype
                 return call(*lower[0], **lower[1])
             translated = _translate_op_error(spec, error, args, kwargs)
             try:
@@ -197,33 +199,33 @@ def _make_call_wrapper(spec: OpSpec) -> Callable[..., Any]:
                 raise
 
     def named(kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by name, as the body takes them."""
-        given = {name: unwrap_all(value) for name, value in kwargs.items()}
-        for value in given.values():
+        """Keyword arguments, unwrapped for the body."""
+        arguments = {name: unwrap_all(value) for name, value in kwargs.items()}
+        for value in arguments.values():
             if accepts is not None and value.__class__ is _TorchTensor and value.dtype not in accepts:
                 raise spec.dtype_error(value.dtype)
-        return given
+        return arguments
 
     return call
 
 
 def _unwrap_argument(value: Any) -> Any:
-    """What a body gets for an argument that is no tensor and no number."""
+    """Unwrap an argument that is neither a tensor nor a number."""
     if value.__class__ is not tuple:
         return unwrap_all(value)
     try:
         if value in _scalar_tuples:
             return value
-    except TypeError:  # a list is inside
+    except TypeError:  # unhashable: a list inside
         return unwrap_all(value)
-    made = unwrap_all(value)
+    unwrapped = unwrap_all(value)
     if _has_only_scalars(value) and len(_scalar_tuples) < _MAX_SCALAR_TUPLES:
         _scalar_tuples.add(value)
-    return made
+    return unwrapped
 
 
 def _has_only_scalars(value: Any) -> bool:
-    """Whether there are only numbers and text in it, however deep."""
+    """Whether a nested tuple holds only numbers and strings."""
     if value.__class__ is tuple:
         return all(_has_only_scalars(part) for part in value)
     return value.__class__ in (int, float, bool, str, type(None))
@@ -232,14 +234,16 @@ def _has_only_scalars(value: Any) -> bool:
 def _translate_op_error(
     spec: OpSpec, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> BaseException:
-    """What to raise for an error inside an operation; a value that is no tensor where one must be is named first."""
+    """Error to raise for an error inside an operation; a value that is not a tensor where one is required is reported
+    first.
+    """
     try:
-        given = spec.signature.bind(*args, **kwargs).arguments
+        arguments = spec.signature.bind(*args, **kwargs).arguments
     except TypeError as wrong:
         return ArgumentTypeError(f"Failed calling {spec.name}: {wrong}; its parameters are {spec.signature}")
-    for name, value in given.items():
+    for name, value in arguments.items():
         if spec.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
-            continue  # several at once
+            continue  # several values
         annotation = str(spec.function.__annotations__.get(name, ""))
         if annotation == "Tensor" and not isinstance(value, (Tensor, torch.Tensor)):
             return ArgumentTypeError(
@@ -250,5 +254,5 @@ def _translate_op_error(
 
 
 def to_torch_dtype_or_none(dtype: DType | None) -> torch.dtype | None:
-    """An argument that names an element type, or None."""
+    """PyTorch dtype of an argument, or None."""
     return None if dtype is None else to_torch_dtype(dtype)

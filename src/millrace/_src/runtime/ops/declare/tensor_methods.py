@@ -1,4 +1,4 @@
-"""Gives Tensor the methods of the table. The package calls this when a tensor is asked for one."""
+"""Binding of the registered operations as methods of Tensor, on first access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["bind_op_methods"]
 
 
 def bind_op_methods() -> None:
-    """Equip Tensor with storage, operators and methods; a second call changes nothing."""
+    """Bind storage, operators and methods to Tensor; a second call has no effect."""
     attach_storage()
     from .tensor_method_table import METHODS
 

@@ -1,1 +1,1 @@
-"""Framework."""
+"""Control flow, custom operations, debugging and other framework operations."""

@@ -1,4 +1,4 @@
-"""Functions of functions: by types of their arguments, over trees of values, with arguments kept for later."""
+"""Higher-order functions: MultitypeFuncGraph, HyperMap, Map, Partial, Depend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# Which values a type's name stands for, as MultitypeFuncGraph.register takes it.
+# Type name of MultitypeFuncGraph.register -> predicate for values.
 _TYPE_PREDICATES: dict[str, Callable[[Any], bool]] = {
     "tensor": lambda value: isinstance(value, Tensor),
     "number": lambda value: isinstance(value, (int, float)),
@@ -53,7 +53,7 @@ _TYPE_PREDICATES: dict[str, Callable[[Any], bool]] = {
     "nonetype": lambda value: value is None,
     "ellipsis": lambda value: value is Ellipsis,
     "slice": lambda value: isinstance(value, slice),
-    # sparse tensors are classes of their own
+    # sparse tensors are separate classes
     "rowtensor": lambda value: type(value).__name__ == "RowTensor",
     "rowtensorinner": lambda value: type(value).__name__ == "RowTensor",
     "cootensor": lambda value: type(value).__name__ == "COOTensor",
@@ -65,7 +65,7 @@ _TYPE_PREDICATES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _kind(name: Any, owner: str) -> str:
+def _parse_type_name(name: Any, owner: str) -> str:
     text = str(name).rpartition(".")[2].lower().rstrip("_")
     if text not in _TYPE_PREDICATES:
         raise ArgumentTypeError(
@@ -77,7 +77,7 @@ def _kind(name: Any, owner: str) -> str:
 
 @public("ops")
 class MultitypeFuncGraph:
-    """One name for several functions, chosen by the types of what it is called with.
+    """Function overloaded by the types of its arguments.
 
     >>> add = MultitypeFuncGraph("add")
     >>> @add.register("Number", "Number")
@@ -97,26 +97,26 @@ class MultitypeFuncGraph:
         self.entries: list[tuple[tuple[str, ...], Callable[..., Any]]] = []
 
     def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Call the function below for values of these types, one name for each argument."""
-        kinds = tuple(_kind(name, self.name) for name in type_names)
+        """Register the decorated function for values of these types, one name per argument."""
+        types = tuple(_parse_type_name(name, self.name) for name in type_names)
 
         def keep(fn: Callable[..., Any]) -> Callable[..., Any]:
-            self.entries.append((kinds, fn))
+            self.entries.append((types, fn))
             return fn
 
         return keep
 
     def __call__(self, *args: Any) -> Any:
         if len(self.entries) == 1 and len(self.entries[0][0]) == len(args):
-            kinds, fn = self.entries[0]
-            if all(_TYPE_PREDICATES[kind](arg) for kind, arg in zip(kinds, args, strict=True)):
+            types, fn = self.entries[0]
+            if all(_TYPE_PREDICATES[type_name](arg) for type_name, arg in zip(types, args, strict=True)):
                 return fn(*args)
-        for kinds, fn in self.entries:
-            if len(kinds) == len(args) and all(
-                _TYPE_PREDICATES[kind](arg) for kind, arg in zip(kinds, args, strict=True)
+        for types, fn in self.entries:
+            if len(types) == len(args) and all(
+                _TYPE_PREDICATES[type_name](arg) for type_name, arg in zip(types, args, strict=True)
             ):
                 return fn(*args)
-        known = [(kinds, fn.__name__) for kinds, fn in self.entries]
+        known = [(types, fn.__name__) for types, fn in self.entries]
         raise ArgumentValueError(
             f"For 'MultitypeFuncGraph' {self.name!r}, cannot find fn match given args. Got (sigs, fn): {known}, and "
             f"(dtype, args): {tuple(type(arg).__name__ for arg in args)}. Add a function with "
@@ -128,7 +128,7 @@ class MultitypeFuncGraph:
 
 
 class _MapBase:
-    """What HyperMap and Map share: a function given once, or with each call."""
+    """Common base of HyperMap and Map: the function is given in the constructor or with each call."""
 
     def __init__(self, ops: Any = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
@@ -158,7 +158,7 @@ class _MapBase:
 
 @public("ops")
 class HyperMap(_MapBase):
-    """Calls a function on each leaf of trees of tuples and lists; all trees have one shape.
+    """Apply a function to each leaf of nested tuples and lists of the same structure.
 
     >>> HyperMap(lambda x, y: x + y)((1, (2, 3)), (4, (5, 6)))
     (5, (7, 9))
@@ -181,7 +181,7 @@ class HyperMap(_MapBase):
 
 @public("ops")
 class Map(_MapBase):
-    """Calls a function on each element of sequences; what is inside of an element is the function's.
+    """Apply a function to each element of sequences; nested elements are passed unchanged.
 
     >>> Map(lambda x, y: x + y)((1, 2), (4, 5))
     (5, 7)
@@ -196,7 +196,7 @@ class Map(_MapBase):
 
 @public("ops")
 class Partial(Primitive):
-    """A function with its first arguments given.
+    """Function with its first arguments fixed.
 
     >>> Partial()(pow, 2)(5)
     32
@@ -213,7 +213,7 @@ class Partial(Primitive):
 
 @public("ops")
 class Depend(Primitive):
-    """Gives its first argument. The second was computed before, since Python computes in order.
+    """Return the first argument. The second was computed before, since Python computes in order.
 
     >>> Depend()(1, 2)
     1
@@ -234,7 +234,9 @@ def constexpr(
     reuse_result: bool = True,
     check: bool = True,
 ) -> Any:
-    """Marks a function that Python computes while a graph is built: here as everywhere, so it is given back."""
+    """Decorate a function that Python computes while a graph is compiled. Here Python computes everything, so the
+    function is returned unchanged.
+    """
     if fn is None:
         return functools.partial(constexpr, get_instance=get_instance, name=name)
     return fn if get_instance else (lambda: fn)
@@ -242,7 +244,7 @@ def constexpr(
 
 @public("ops")
 def add_flags(fn: Callable[..., Any] | None = None, **flags: Any) -> Any:
-    """Keep flags on a function or Cell."""
+    """Store flags on a function or Cell."""
 
     def keep(target: Any) -> Any:
         if hasattr(target, "add_flags"):
@@ -255,7 +257,7 @@ def add_flags(fn: Callable[..., Any] | None = None, **flags: Any) -> Any:
 
 @public("ops")
 def mixed_precision_cast(dst_dtype: DType, x: Any) -> Any:
-    """Floating tensors in another floating type, wherever they are in a tree; the rest as it is."""
+    """Cast the floating tensors of a nested structure to another floating dtype; other values are unchanged."""
     if isinstance(x, Tensor):
         return x.astype(dst_dtype) if x.dtype.python is float else x
     if isinstance(x, (tuple, list)):

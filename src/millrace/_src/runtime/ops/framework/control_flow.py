@@ -1,4 +1,6 @@
-"""Loops and choices as operations. Python runs them; a recording holds what their bodies did."""
+"""Control flow operations: ForiLoop, WhileLoop, Scan, switch. Python runs them; a capture holds the operations of
+their bodies.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,18 @@ from millrace._src.runtime.ops.declare.primitive import Primitive
 __all__ = ["ForiLoop", "Scan", "WhileLoop", "switch", "switch_layer"]
 
 
-def _function(value: Any, name: str, owner: str) -> Callable[..., Any]:
+def _check_callable(value: Any, name: str, owner: str) -> Callable[..., Any]:
     if not callable(value):
         raise ArgumentTypeError(
             f"For '{owner}', '{name}' must be a function, but got {type(value).__name__}."
         )
-    found: Callable[..., Any] = value
-    return found
+    function: Callable[..., Any] = value
+    return function
 
 
 @public("ops")
 class ForiLoop(Primitive):
-    """Calls ``loop_func(i, value)`` for each i from lower to upper, each time with what the last call gave.
+    """Call ``loop_func(i, value)`` for each i from lower to upper, each time with the result of the last call.
 
     >>> ForiLoop()(0, 4, lambda i, total: total + i, 1)
     7
@@ -33,7 +35,7 @@ class ForiLoop(Primitive):
         super().__init__("ForiLoop")
 
     def __call__(self, lower: int, upper: int, loop_func: Any, init_val: Any, unroll: bool = True) -> Any:
-        body = _function(loop_func, "loop_func", self.name)
+        body = _check_callable(loop_func, "loop_func", self.name)
         for index in range(int(lower), int(upper)):
             init_val = body(index, init_val)
         return init_val
@@ -41,7 +43,7 @@ class ForiLoop(Primitive):
 
 @public("ops")
 class WhileLoop(Primitive):
-    """Calls ``loop_func(value)`` as long as ``cond_func(value)`` holds, each time with what the last call gave.
+    """Call ``loop_func(value)`` while ``cond_func(value)`` is true, each time with the result of the last call.
 
     >>> WhileLoop()(lambda x: x < 10, lambda x: x * 2, 1)
     16
@@ -52,8 +54,8 @@ class WhileLoop(Primitive):
 
     def __call__(self, cond_func: Any, loop_func: Any, init_val: Any) -> Any:
         goes_on, body = (
-            _function(cond_func, "cond_func", self.name),
-            _function(loop_func, "loop_func", self.name),
+            _check_callable(cond_func, "cond_func", self.name),
+            _check_callable(loop_func, "loop_func", self.name),
         )
         while goes_on(init_val):
             init_val = body(init_val)
@@ -62,7 +64,7 @@ class WhileLoop(Primitive):
 
 @public("ops")
 class Scan(Primitive):
-    """Calls ``loop_func(carried, x)`` for each of `xs`, or `length` times; gives what is carried, and all results.
+    """Call ``loop_func(carried, x)`` for each of `xs`, or `length` times; returns the carried value and all outputs.
 
     >>> Scan()(lambda total, x: (total + x, total), 0, [1, 2, 3])
     (6, [0, 1, 3])
@@ -74,28 +76,28 @@ class Scan(Primitive):
     def __call__(
         self, loop_func: Any, init: Any, xs: Any, length: int | None = None, unroll: bool = True
     ) -> Any:
-        body = _function(loop_func, "loop_func", self.name)
+        body = _check_callable(loop_func, "loop_func", self.name)
         if xs is None and length is None:
-            raise ArgumentValueError("For 'Scan', 'length' says how many times where 'xs' is None.")
-        made = []
+            raise ArgumentValueError("For 'Scan', 'length' is required if 'xs' is None.")
+        outputs = []
         for x in [None] * (length or 0) if xs is None else xs:
             step = body(init, x)
             if not isinstance(step, tuple) or len(step) != 2:
                 raise ArgumentTypeError(
-                    f"For 'Scan', 'loop_func' must give what is carried and a result, but gave {step!r}."
+                    f"For 'Scan', 'loop_func' must return the carried value and a result, but returned {step!r}."
                 )
             init = step[0]
-            made.append(step[1])
-        return init, made
+            outputs.append(step[1])
+        return init, outputs
 
 
 @public("ops")
 def switch(cond: Any, true_branch: Any, false_branch: Any) -> Any:
-    """The first of two values where a condition holds, else the second."""
+    """First of two values if a condition is true, else the second."""
     return true_branch if cond else false_branch
 
 
 @public("ops")
 def switch_layer(index: Any, layers: Any) -> Any:
-    """One of several functions, by number."""
+    """Select one of several functions by index."""
     return layers[int(index)]

@@ -1,4 +1,4 @@
-"""Operations of the user's own: forward in Python, with a backward of their own where they have one."""
+"""Custom operations: Custom, PyFunc, functions with a custom backward."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = [
 def call_with_custom_backward(
     forward: Callable[..., Any], backward: Callable[[tuple[Any, ...], Any, Any], Any], args: tuple[Any, ...]
 ) -> Any:
-    """Call `forward`; gradients are what ``backward(args, result, gradient of the result)`` says, one per argument."""
+    """Call `forward`; its gradients are ``backward(args, result, gradient of the result)``, one per argument."""
     inputs = [arg._torch for arg in args if isinstance(arg, Tensor)]
     if not (torch.is_grad_enabled() and any(each.requires_grad for each in inputs)):
         return forward(*args)
     seen: dict[str, Any] = {}
-    made = _CustomBackward.apply(forward, backward, args, seen, *inputs)
-    results = iter(made if isinstance(made, tuple) else (made,))
+    outputs = _CustomBackward.apply(forward, backward, args, seen, *inputs)
+    results = iter(outputs if isinstance(outputs, tuple) else (outputs,))
     return replace_tensors(seen["result"], results)
 
 
 def replace_tensors(template: Any, tensors: Any) -> Any:
-    """A result with its tensors replaced, in order."""
+    """Nested result with its tensors replaced, in order."""
     if isinstance(template, Tensor):
         return wrap(next(tensors))
     if isinstance(template, (tuple, list)):
@@ -46,14 +46,18 @@ def replace_tensors(template: Any, tensors: Any) -> Any:
     return template
 
 
-def _tensors(value: Any) -> list[torch.Tensor]:
+def _collect_tensors(value: Any) -> list[torch.Tensor]:
     if isinstance(value, Tensor):
         return [value._torch]
-    return [each for part in value for each in _tensors(part)] if isinstance(value, (tuple, list)) else []
+    return (
+        [each for part in value for each in _collect_tensors(part)]
+        if isinstance(value, (tuple, list))
+        else []
+    )
 
 
 class _CustomBackward(torch.autograd.Function):
-    """The bridge to autograd: it sees the tensors, the functions see our values."""
+    """Autograd function: PyTorch sees the tensors, the custom functions see Millrace's values."""
 
     @staticmethod
     def forward(
@@ -65,16 +69,17 @@ class _CustomBackward(torch.autograd.Function):
         *inputs: torch.Tensor,
     ) -> Any:
         known = iter(inputs)
-        given = tuple(wrap(next(known)) if isinstance(arg, Tensor) else arg for arg in args)
-        result = forward(*given)
+        arguments = tuple(wrap(next(known)) if isinstance(arg, Tensor) else arg for arg in args)
+        result = forward(*arguments)
         seen["result"] = result
-        made = tuple(
-            each.view_as(each) if any(each is i for i in inputs) else each for each in _tensors(result)
+        outputs = tuple(
+            each.view_as(each) if any(each is i for i in inputs) else each
+            for each in _collect_tensors(result)
         )
         ctx.backward_of, ctx.args, ctx.seen = backward, args, seen
-        ctx.save_for_backward(*inputs, *made)
+        ctx.save_for_backward(*inputs, *outputs)
         ctx.count = len(inputs)
-        return made[0] if len(made) == 1 else made
+        return outputs[0] if len(outputs) == 1 else outputs
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
@@ -82,51 +87,50 @@ class _CustomBackward(torch.autograd.Function):
         inputs, results = iter(saved[: ctx.count]), iter(saved[ctx.count :])
         args = tuple(wrap(next(inputs)) if isinstance(arg, Tensor) else arg for arg in ctx.args)
         template = ctx.seen["result"]
-        found = ctx.backward_of(
+        returned = ctx.backward_of(
             args, replace_tensors(template, results), replace_tensors(template, iter(gradients))
         )
-        several = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        several = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
         if len(several) < len(args):
             raise OperationError(
                 "For custom function, grad size should lager than forward inputs, but got "
                 f"{len(several)} vs {len(args)}: bprop must give one gradient for each input."
             )
-        answers = [
-            None if answer is None else as_torch_tensor(answer).to(arg._torch.dtype)
-            for arg, answer in zip(args, several, strict=False)
+        input_gradients = [
+            None if gradient is None else as_torch_tensor(gradient).to(arg._torch.dtype)
+            for arg, gradient in zip(args, several, strict=False)
             if isinstance(arg, Tensor)
         ]
-        return (None, None, None, None, *answers)
+        return (None, None, None, None, *input_gradients)
 
 
 _TYPES = ("hybrid", "akg", "tbe", "aicpu", "aot", "pyfunc")
 
 
-def _arrays(args: tuple[Any, ...]) -> list[Any]:
+def _to_arrays(args: tuple[Any, ...]) -> list[Any]:
     return [arg.asnumpy() if isinstance(arg, Tensor) else arg for arg in args]
 
 
-def _typed(result: Any, dtypes: Any, device: torch.device) -> Any:
-    """What a function on arrays gave, as tensors of the types that it promised."""
-    for told in host_read_listeners:
-        told("what a function in Python computes")
+def _to_tensors(result: Any, dtypes: Any, device: torch.device) -> Any:
+    """Results of a function on arrays, as tensors of the promised dtypes."""
+    for listener in host_read_listeners:
+        listener("what a function in Python computes")
     if isinstance(result, (tuple, list)):
         types = dtypes if isinstance(dtypes, (tuple, list)) else [dtypes] * len(result)
-        return tuple(_typed(part, dtype, device) for part, dtype in zip(result, types, strict=True))
-    made = torch.from_numpy(np.array(result)).to(device)
-    return wrap(made if dtypes is None else made.to(to_torch_dtype(dtypes)))
+        return tuple(_to_tensors(part, dtype, device) for part, dtype in zip(result, types, strict=True))
+    tensor = torch.from_numpy(np.array(result)).to(device)
+    return wrap(tensor if dtypes is None else tensor.to(to_torch_dtype(dtypes)))
 
 
-def _device(args: tuple[Any, ...]) -> torch.device:
+def _find_device(args: tuple[Any, ...]) -> torch.device:
     return next((arg._torch.device for arg in args if isinstance(arg, Tensor)), torch.device("cpu"))
 
 
 @public("ops")
 class Custom(Primitive):
-    """A function of the user's own on NumPy arrays, as an operation (``func_type="pyfunc"``).
-
-    `out_dtype` is the type of the result, or a function of the inputs' types; `bprop(x, ..., out, dout)` gives the
-    gradients. Kernels written for other compilers (``hybrid``, ``aot``, ``tbe`` ...) are refused.
+    """Custom function on NumPy arrays as an operation (``func_type="pyfunc"``). `out_dtype` is the dtype of the
+    result, or a function of the inputs' dtypes; `bprop(x, ..., out, dout)` returns the gradients. Kernels for other
+    compilers (``hybrid``, ``aot``, ``tbe`` ...) are rejected.
 
     >>> double = Custom(lambda x: x * 2, out_shape=lambda x: x, out_dtype=lambda x: x, func_type="pyfunc")
     >>> double(Tensor([1.0, 2.0])).asnumpy().tolist()
@@ -166,7 +170,7 @@ class Custom(Primitive):
         types = self.out_dtype
         if callable(types) and not hasattr(types, "python"):
             types = types(*(arg.dtype for arg in args if isinstance(arg, Tensor)))
-        return _typed(self.func(*_arrays(args)), types, _device(args))
+        return _to_tensors(self.func(*_to_arrays(args)), types, _find_device(args))
 
     def _backward(self, args: tuple[Any, ...], out: Any, dout: Any) -> Any:
         if self.bprop is None:
@@ -178,7 +182,7 @@ class Custom(Primitive):
 
 @public("ops")
 class PyFunc(Primitive):
-    """A function on NumPy arrays as an operation, with the types and shapes that it takes and gives.
+    """Function on NumPy arrays as an operation, with the dtypes and shapes of its inputs and outputs.
 
     >>> from millrace._src.core.values import dtype as mstype
     >>> PyFunc(lambda x: x + 1, [mstype.float32], [(2,)], [mstype.float32], [(2,)])(Tensor([1.0, 2.0]))[
@@ -196,14 +200,14 @@ class PyFunc(Primitive):
         self.fn, self.out_types = fn, tuple(out_types)
 
     def __call__(self, *args: Any) -> Any:
-        made = self.fn(*_arrays(args))
-        several = tuple(made) if isinstance(made, (tuple, list)) else (made,)
-        return _typed(several, self.out_types, _device(args))
+        returned = self.fn(*_to_arrays(args))
+        several = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        return _to_tensors(several, self.out_types, _find_device(args))
 
 
 @public("ops")
 class HookBackward(Primitive):
-    """Gives its inputs; on the way back ``hook_fn(gradients)`` sees the gradients and may put others in their place."""
+    """Identity; in the backward pass ``hook_fn(gradients)`` gets the gradients and may replace them."""
 
     def __init__(self, hook_fn: Any, cell_id: str = "") -> None:
         super().__init__("HookBackward")
@@ -215,18 +219,18 @@ class HookBackward(Primitive):
 
     def __call__(self, *args: Any) -> Any:
         return call_with_custom_backward(
-            lambda *given: given[0] if len(given) == 1 else given, self._backward, args
+            lambda *arguments: arguments[0] if len(arguments) == 1 else arguments, self._backward, args
         )
 
     def _backward(self, args: tuple[Any, ...], out: Any, dout: Any) -> Any:
         gradients = dout if isinstance(dout, tuple) else (dout,)
-        answer = self.hook_fn(gradients)
-        return gradients if answer is None else answer
+        replacement = self.hook_fn(gradients)
+        return gradients if replacement is None else replacement
 
 
 @public("ops")
 class InsertGradientOf(Primitive):
-    """Gives its input; on the way back the gradient becomes ``f(gradient)``."""
+    """Identity; in the backward pass the gradient becomes ``f(gradient)``."""
 
     def __init__(self, f: Any) -> None:
         super().__init__("InsertGradientOf")
@@ -235,4 +239,6 @@ class InsertGradientOf(Primitive):
         self.f = f
 
     def __call__(self, x: Any) -> Any:
-        return call_with_custom_backward(lambda given: given, lambda args, out, dout: (self.f(dout),), (x,))
+        return call_with_custom_backward(
+            lambda argument: argument, lambda args, out, dout: (self.f(dout),), (x,)
+        )

@@ -1,4 +1,4 @@
-"""Printing and asserting inside of nets."""
+"""Debugging inside of networks: Print, Assert, TensorDump."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ __all__ = ["Assert", "Print", "TensorDump", "print_", "tensordump"]
 
 @public("ops")
 class Print(Primitive):
-    """Prints values, each on a line of its own, tensors with their shape and type; every time, also in graph mode.
-
-    With ``set_context(print_file_path=...)`` values go into that file, and no longer to the screen;
+    """Print values, one per line, tensors with their shape and dtype; also in every replay in Graph mode. With
+    ``set_context(print_file_path=...)`` values are written to that file instead of the screen;
     ``millrace.parse_print`` reads it.
 
     >>> Print()("loss", 3)
@@ -35,20 +34,20 @@ class Print(Primitive):
         super().__init__("Print")
 
     def __call__(self, *args: Any) -> None:
-        for told in host_read_listeners:
-            told("what is printed")
+        for listener in host_read_listeners:
+            listener("a printed value")
         path = get_context("print_file_path")
         if path:
             with open(path, "ab") as file:
-                file.write(b"".join(map(_message, args)))
+                file.write(b"".join(map(_format_message, args)))
             return
         sys.stdout.write(
             "".join(f"{arg!r}\n" if isinstance(arg, (Tensor, tuple)) else f"{arg}\n" for arg in args)
         )
 
 
-def _message(value: Any) -> bytes:
-    """A value as MindSpore's files of printed values have it: a text, or shape, type and elements."""
+def _format_message(value: Any) -> bytes:
+    """Value in MindSpore's format of print files: a text, or shape, dtype and elements."""
     if isinstance(value, (bool, int, float)):
         value = Tensor(value)
     if not isinstance(value, Tensor):
@@ -61,13 +60,13 @@ def _message(value: Any) -> bytes:
 
 @public("ops")
 def print_(*input_x: Any) -> None:
-    """Prints values, each on a line of its own."""
+    """Print values, one per line."""
     Print()(*input_x)
 
 
 @public("ops")
 class Assert(Primitive):
-    """Raises where a condition does not hold, with the values that were given along.
+    """Raise an error with the given values if a condition is false.
 
     >>> Assert()(True, [Tensor([1.0])])
     """
@@ -87,10 +86,9 @@ _dumped = iter(range(2**62))
 
 @public("ops")
 def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
-    """Saves a tensor as a file of NumPy, with its type and a running number in the name: "x.npy" becomes
-    "x_float32_0.npy".
-
-    With ``mode="in"`` MindSpore saves what comes out of a redistribution between devices; here both are the same.
+    """Save a tensor as a NumPy file, with its dtype and a running number in the name: "x.npy" becomes
+    "x_float32_0.npy". With ``mode="in"`` MindSpore saves the result of a redistribution between devices; here both
+    modes are the same.
 
     >>> import glob
     >>> tensordump("features.npy", Tensor([1.0]))
@@ -115,7 +113,7 @@ def tensordump(file_name: str, tensor: Tensor, mode: str = "out") -> None:
 
 @public("ops")
 class TensorDump(Primitive):
-    """The class form of `tensordump`: ``TensorDump()(file_name, tensor)``.
+    """Class form of `tensordump`: ``TensorDump()(file_name, tensor)``.
 
     >>> TensorDump()("features.npy", Tensor([1.0]))
     """

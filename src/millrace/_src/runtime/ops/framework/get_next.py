@@ -1,4 +1,4 @@
-"""Taking batches from a channel that a dataset sends to."""
+"""Reading batches from the queue of a dataset (`GetNext`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["GetNext"]
 
 @public("ops")
 class GetNext(Primitive):
-    """The next batch of the queue ``shared_name``, which ``dataset.device_que(queue_name=...)`` fills.
+    """Next batch of the queue ``shared_name``, which ``dataset.device_que(queue_name=...)`` fills.
 
     >>> import millrace.dataset as ds
     >>> from millrace import float64, ops
@@ -43,8 +43,8 @@ class GetNext(Primitive):
         self.output_num, self.shared_name = output_num, shared_name
 
     def __call__(self) -> tuple[Tensor, ...]:
-        for told in host_read_listeners:
-            told("GetNext, which takes another batch each time,")
+        for listener in host_read_listeners:
+            listener("GetNext, which takes another batch each time,")
         feed = find_queue(self.shared_name)
         batch = feed.take()
         while batch is None:  # an epoch ended: the next one follows

@@ -1,4 +1,4 @@
-"""Hooks on tensors: functions that see a gradient when it passes, and may put another in its place."""
+"""Gradient hooks of tensors: functions that observe or replace a gradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["register_hook"]
 
 @public("Tensor")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
-    """Have ``hook(gradient)`` called when this tensor's gradient is known; its answer takes the gradient's place."""
+    """Register ``hook(gradient)`` for this tensor's gradient; a result other than None replaces the gradient."""
     if not callable(hook):
         raise ArgumentTypeError(
             f"When using 'register_hook', the type of 'hook' must be python function, but got {type(hook)}."
@@ -26,20 +26,20 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     table: dict[int, Callable[..., Any]] = self.__dict__.setdefault("_gradient_hooks", {})
     handle = add_hook(table, hook)
     data = self._torch
-    if data.requires_grad and data.grad_fn is not None:  # a step of a call that is being differentiated
-        for told in host_read_listeners:
-            told("what a hook is given")
+    if data.requires_grad and data.grad_fn is not None:  # inside a call that is being differentiated
+        for listener in host_read_listeners:
+            listener("the gradient that a hook gets")
         if len(table) == 1:
             data.register_hook(lambda gradient: apply_gradient_hooks(table, gradient))
     return handle
 
 
 def apply_gradient_hooks(table: dict[int, Callable[..., Any]], gradient: torch.Tensor) -> torch.Tensor:
-    """A gradient after all hooks of a table."""
-    for told in host_read_listeners:
-        told("what a hook is given")
+    """Apply all hooks of a table to a gradient."""
+    for listener in host_read_listeners:
+        listener("the gradient that a hook gets")
     for hook in list(table.values()):
-        answer = hook(wrap(gradient))
-        if answer is not None:
-            gradient = answer._torch
+        replacement = hook(wrap(gradient))
+        if replacement is not None:
+            gradient = replacement._torch
     return gradient

@@ -1,5 +1,4 @@
-"""What scripts take from the edges of MindSpore's language: operations of one's own, types asked for, small helpers of
-graphs."""
+"""Helpers of MindSpore's graph language: typeof, hastype, tuple helpers, augmented assignment, ms_kernel."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ __all__ = [
 
 @public("ops")
 class Reusing(Primitive):
-    """Gives its tensor back: what marks a result that a graph may write over.
+    """Identity; in MindSpore it marks a result that a graph may overwrite.
 
     >>> Reusing()(Tensor([1.0])).asnumpy().tolist()
     [1.0]
@@ -67,22 +66,22 @@ _NAMES: dict[type, str] = {
 
 @public("ops")
 def typeof(x: Any) -> Any:
-    """The type of a value: an element type for numbers, "Tensor[...]" and the like for the rest.
+    """Type of a value: a dtype for numbers, "Tensor[...]" and similar strings for other values.
 
     >>> typeof(1), typeof(Tensor([1.0]))
     (millrace.int64, 'Tensor[Float32]')
     """
     if isinstance(x, Tensor):
         return f"Tensor[{x.dtype}]"
-    for kind, name in ((bool, mstype.bool_), (int, mstype.int64), (float, mstype.float32)):
-        if isinstance(x, kind):
+    for python_type, name in ((bool, mstype.bool_), (int, mstype.int64), (float, mstype.float32)):
+        if isinstance(x, python_type):
             return name
     return _NAMES.get(type(x), type(x).__name__)
 
 
 @public("ops")
 def hastype(x: Any, t: Any) -> bool:
-    """Whether a value is of a type that `typeof` names.
+    """Whether a value has a type that `typeof` names.
 
     >>> hastype(1, mstype.int64), hastype(Tensor([1.0]), mstype.float32)
     (True, False)
@@ -92,7 +91,7 @@ def hastype(x: Any, t: Any) -> bool:
 
 @public("ops")
 def is_tensor_bool_cond(x: Any) -> bool:
-    """Whether a value can stand as a condition: a tensor of one element.
+    """Whether a value can be used as a condition: a tensor of one element.
 
     >>> is_tensor_bool_cond(Tensor(1.0)), is_tensor_bool_cond(Tensor([1.0, 2.0]))
     (True, False)
@@ -105,7 +104,7 @@ def is_tensor_bool_cond(x: Any) -> bool:
 
 @public("ops")
 def tail(sequence: tuple[Any, ...]) -> tuple[Any, ...]:
-    """All of a tuple but the first.
+    """All elements of a tuple except the first.
 
     >>> tail((1, 2, 3))
     (2, 3)
@@ -117,7 +116,7 @@ def tail(sequence: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @public("ops")
 def zip_operation(*sequences: Sequence[Any]) -> tuple[Any, ...]:
-    """The elements of several sequences side by side, as long as the shortest.
+    """Zip sequences, as long as the shortest.
 
     >>> zip_operation((1, 2), (3, 4))
     ((1, 3), (2, 4))
@@ -127,7 +126,7 @@ def zip_operation(*sequences: Sequence[Any]) -> tuple[Any, ...]:
 
 @public("ops")
 def iter_converter(x: Any) -> Any:
-    """What a loop runs over: sequences and tensors as they are, dictionaries by their keys.
+    """Values that a loop iterates over: sequences and tensors unchanged, dictionaries by their keys.
 
     >>> iter_converter({"a": 1})
     ('a',)
@@ -137,7 +136,7 @@ def iter_converter(x: Any) -> Any:
 
 @public("ops")
 def ms_hasnext(x: Sequence[Any]) -> bool:
-    """Whether a sequence has an element left.
+    """Whether a sequence has elements left.
 
     >>> ms_hasnext((1,)), ms_hasnext(())
     (True, False)
@@ -147,19 +146,19 @@ def ms_hasnext(x: Sequence[Any]) -> bool:
 
 @public("ops")
 def ms_next(x: Sequence[Any]) -> tuple[Any, Any]:
-    """The first element of a sequence, and the rest.
+    """First element of a sequence, and the rest.
 
     >>> ms_next((1, 2, 3))
     (1, (2, 3))
     """
     if not ms_hasnext(x):
-        raise ArgumentValueError("For 'ms_next', the sequence must not be empty; ask ms_hasnext first.")
+        raise ArgumentValueError("For 'ms_next', the sequence must not be empty. Check ms_hasnext first.")
     return x[0], x[1:]
 
 
 @public("ops")
 def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """A shape after its axes (all of them where none is named) were reduced and kept with length 1.
+    """Shape after axes (all by default) are reduced and kept with length 1.
 
     >>> reduced_shape((2, 3, 4), (0, 2)), reduced_shape((2, 3), ())
     ((1, 3, 1), (1, 1))
@@ -170,14 +169,14 @@ def reduced_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
             f"For 'reduced_shape', the axes of {shape} must be within it, but got {axis!r}."
         )
     gone = {each % len(shape) for each in over}
-    return tuple(1 if place in gone else length for place, length in enumerate(shape))
+    return tuple(1 if axis_index in gone else length for axis_index, length in enumerate(shape))
 
 
 @public("ops")
 def broadcast_gradient_args(
     shape: tuple[int, ...], other: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Over which axes of a broadcast result the gradient of either operand is summed.
+    """Axes of a broadcast result over which the gradient of each operand is summed.
 
     >>> broadcast_gradient_args((2, 3), (1, 3))
     ((), (0,))
@@ -195,7 +194,7 @@ def broadcast_gradient_args(
 
 @public("ops")
 def array_to_scalar(x: Tensor) -> Any:
-    """The number in a tensor without axes.
+    """Python number of a 0-d tensor.
 
     >>> array_to_scalar(Tensor(2.0))
     2.0
@@ -218,7 +217,7 @@ def is_sequence_value_unknown(x: Sequence[Any]) -> bool:
 
 
 class _AugmentedAssign:
-    """``x += y`` and the like as a function: it gives the result and leaves x as it is."""
+    """``x += y`` and similar as a function: it returns the result and leaves x unchanged."""
 
     def __init__(self, name: str, function: Callable[[Any, Any], Any]) -> None:
         self.name, self._function = name, function
@@ -254,13 +253,13 @@ export_names(
 )
 
 
-# --- other ------------------------------------------------------------------------------------------------------------
+# --- augmented assignment, kernels ------------------------------------------------------------------------------------
 
 
 @public("ops")
 def ms_kernel(fn: Any = None, reg_info: Any = None, compile_attrs: Any = None) -> Any:
-    """Marks a function in MindSpore's language of kernels. Here it stays Python, which is what `ops.Custom` runs with
-    ``func_type="pyfunc"``; information about its registration is kept on it.
+    """Decorate a function in MindSpore's kernel language. Here it stays Python, which `ops.Custom` runs with
+    ``func_type="pyfunc"``; its registration information is stored on it.
 
     >>> @ms_kernel
     ... def double(a):

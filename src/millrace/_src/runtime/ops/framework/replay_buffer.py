@@ -1,4 +1,4 @@
-"""Rings of experience for reinforcement learning: so many rows of several tensors, the newest over the oldest."""
+"""Replay buffers for reinforcement learning: a ring of rows of several tensors; new rows overwrite the oldest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BufferAppend", "BufferGetItem", "BufferSample"]
 
 
 class _ReplayBuffer(Primitive):
-    """What the three share: `capacity` rows, the shape and type of a row of each tensor."""
+    """Common base: `capacity` rows, and the shape and dtype of a row of each tensor."""
 
     def __init__(self, name: str, capacity: int, buffer_shape: Any, buffer_dtype: Any) -> None:
         super().__init__(name)
@@ -26,31 +26,31 @@ class _ReplayBuffer(Primitive):
             raise ArgumentTypeError(f"For '{name}', 'capacity' must be an int, but got {capacity!r}.")
         if capacity < 1:
             raise ArgumentValueError(f"For '{name}', 'capacity' must be above 0, but got {capacity}.")
-        shapes, kinds = list(buffer_shape), list(buffer_dtype)
-        if len(shapes) != len(kinds) or not all(isinstance(kind, DType) for kind in kinds):
+        shapes, dtypes = list(buffer_shape), list(buffer_dtype)
+        if len(shapes) != len(dtypes) or not all(isinstance(dtype, DType) for dtype in dtypes):
             raise ArgumentTypeError(
                 f"For '{name}', 'buffer_shape' and 'buffer_dtype' must be lists of one length, of shapes and of "
                 f"types, but "
                 f"got {buffer_shape!r} and {buffer_dtype!r}."
             )
-        self.capacity, self.buffer_shape, self.buffer_dtype = capacity, shapes, kinds
+        self.capacity, self.buffer_shape, self.buffer_dtype = capacity, shapes, dtypes
 
     def _data(self, buffer: Any) -> list[torch.Tensor]:
-        """The tensors of the ring, each of which must have the promised shape."""
-        made = [part._torch if isinstance(part, Tensor) else part for part in buffer]
-        for part, shape in zip(made, self.buffer_shape, strict=True):
+        """Tensors of the ring, after their shapes are checked."""
+        tensors = [part._torch if isinstance(part, Tensor) else part for part in buffer]
+        for part, shape in zip(tensors, self.buffer_shape, strict=True):
             if not isinstance(part, torch.Tensor) or tuple(part.shape) != (self.capacity, *shape):
                 raise ArgumentValueError(
                     f"For '{self.name}', a buffer must be a Parameter of the shape {(self.capacity, *shape)}, but got "
                     f"{getattr(part, 'shape', part)!r}."
                 )
-        return made
+        return tensors
 
 
 @public("ops")
 class BufferAppend(_ReplayBuffer):
-    """Put a row, or several, behind the newest; over the oldest once the ring is full. `count` and `head` (which row
-    is the oldest) are Parameters of one int32, and are written too.
+    """Append one or several rows; a full ring overwrites the oldest. `count` and `head` (the index of the oldest row)
+    are Parameters of one int32, and are updated.
 
     >>> from millrace import Parameter, Tensor, float32, int32
     >>> ring = [Parameter(Tensor([[0.0], [0.0]]))]
@@ -81,9 +81,9 @@ class BufferAppend(_ReplayBuffer):
                         f"{self.capacity}, but got {[list(each.shape) for each in rows]}."
                     )
             many, filled, first = len(rows[0]), count._torch, head._torch
-            places = (first + filled + torch.arange(many, device=filled.device)).remainder(self.capacity)
+            positions = (first + filled + torch.arange(many, device=filled.device)).remainder(self.capacity)
             for part, row in zip(held, rows, strict=True):
-                part.index_copy_(0, places, row.to(part.dtype))
+                part.index_copy_(0, positions, row.to(part.dtype))
             whole = filled + many
             first.copy_((first + (whole - self.capacity).clamp_min(0)).remainder(self.capacity))
             filled.copy_(whole.clamp_max(self.capacity))
@@ -92,26 +92,26 @@ class BufferAppend(_ReplayBuffer):
 
 @public("ops")
 class BufferGetItem(_ReplayBuffer):
-    """A row of the ring by its place, 0 being the oldest and -1 the newest."""
+    """Row of the ring by index: 0 is the oldest, -1 the newest."""
 
     def __init__(self, capacity: int, buffer_shape: Any, buffer_dtype: Any) -> None:
         super().__init__("BufferGetItem", capacity, buffer_shape, buffer_dtype)
 
     def __call__(self, buffer: Any, count: Tensor, head: Tensor, index: Any) -> tuple[Tensor, ...]:
-        place = int(index._torch if isinstance(index, Tensor) else index)
+        position = int(index._torch if isinstance(index, Tensor) else index)
         filled = int(count._torch)
-        if not -filled <= place < filled:
+        if not -filled <= position < filled:
             raise ArgumentValueError(
                 f"For 'BufferGetItem', the index must be in [{-filled}, {filled}), the rows of the buffer, but "
-                f"got {place}."
+                f"got {position}."
             )
-        at = (int(head._torch) + place % filled) % self.capacity
+        at = (int(head._torch) + position % filled) % self.capacity
         return tuple(wrap(part[at].clone()) for part in self._data(buffer))
 
 
 @public("ops")
 class BufferSample(_ReplayBuffer):
-    """So many rows of the ring at random; with `unique` none twice."""
+    """Random rows of the ring; with `unique` without replacement."""
 
     def __init__(
         self,
@@ -137,16 +137,16 @@ class BufferSample(_ReplayBuffer):
         filled = int(count._torch)
         if filled < (self.batch_size if self.unique else 1):
             raise ArgumentValueError(
-                f"For 'BufferSample', {self.batch_size} rows were asked for, but the buffer holds {filled}."
+                f"For 'BufferSample', {self.batch_size} rows were requested, but the buffer holds {filled}."
             )
         held = self._data(buffer)
         device = held[0].device
-        chances = torch.ones(filled, device=device)
-        drawn = torch.multinomial(
-            chances,
+        weights = torch.ones(filled, device=device)
+        sampled = torch.multinomial(
+            weights,
             self.batch_size,
             replacement=not self.unique,
             generator=op_generator(self.seed, device=device),
         )
-        places = (drawn + int(head._torch)).remainder(self.capacity)
-        return tuple(wrap(part[places]) for part in held)
+        positions = (sampled + int(head._torch)).remainder(self.capacity)
+        return tuple(wrap(part[positions]) for part in held)

@@ -1,4 +1,4 @@
-"""Numbers, tuples, lists and dictionaries as operations, which old scripts call where Python has signs."""
+"""Operations on Python numbers, tuples, lists and dictionaries, which old scripts call instead of operators."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from millrace._src.runtime.ops.declare.primitive import Primitive
 __all__ = []
 
 
-def _with(sequence: Any, index: int, value: Any) -> Any:
-    """A sequence with another value at one place."""
+def _replace_item(sequence: Any, index: int, value: Any) -> Any:
+    """Sequence with one element replaced."""
     parts = list(sequence)
     parts[index] = value
     return type(sequence)(parts)
 
 
-def _set(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+def _set_item(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
     return {**mapping, key: value}
 
 
@@ -30,18 +30,20 @@ def _log(x: float) -> float:
 
 
 class _PythonValuePrimitive(Primitive):
-    """One of them, as an object."""
+    """Class form of one of these operations."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(name)
         self.function = function
         try:
             several = len(inspect.signature(function).parameters)
-        except ValueError:  # written in C, and silent about it
+        except ValueError:  # built-in function without a signature
             several = 2
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameter_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         if name.startswith("scalar_"):
-            self.__signature__ = inspect.Signature([inspect.Parameter(one, kind) for one in "xyz"[:several]])
+            self.__signature__ = inspect.Signature(
+                [inspect.Parameter(one, parameter_kind) for one in "xyz"[:several]]
+            )
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -60,7 +62,7 @@ bool_or = _PythonValuePrimitive("bool_or", lambda x, y: bool(x or y))
 
 dict_getitem = _PythonValuePrimitive("dict_getitem", operator.getitem)
 
-dict_setitem = _PythonValuePrimitive("dict_setitem", _set)
+dict_setitem = _PythonValuePrimitive("dict_setitem", _set_item)
 
 in_dict = _PythonValuePrimitive("in_dict", lambda key, mapping: key in mapping)
 
@@ -70,7 +72,7 @@ is_not = _PythonValuePrimitive("is_not", operator.is_not)
 
 list_equal = _PythonValuePrimitive("list_equal", operator.eq)
 
-list_setitem = _PythonValuePrimitive("list_setitem", _with)
+list_setitem = _PythonValuePrimitive("list_setitem", _replace_item)
 
 make_dict = _PythonValuePrimitive("make_dict", lambda keys, values: dict(zip(keys, values, strict=True)))
 
@@ -124,7 +126,7 @@ tuple_div = _PythonValuePrimitive("tuple_div", lambda x, y: tuple(a // b for a, 
 
 tuple_equal = _PythonValuePrimitive("tuple_equal", operator.eq)
 
-tuple_setitem = _PythonValuePrimitive("tuple_setitem", _with)
+tuple_setitem = _PythonValuePrimitive("tuple_setitem", _replace_item)
 
 export_names(
     __name__,

@@ -1,4 +1,4 @@
-"""Numbers and tuples of Python among operations: how they become tensors, and what scripts do with them in graphs."""
+"""Conversion between Python numbers, tuples and tensors: scalar_to_tensor, tuple_to_array, make_range."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-def _number(value: Any, name: str) -> Any:
+def _to_number(value: Any, name: str) -> Any:
     if not isinstance(value, (bool, int, float)):
         raise ArgumentTypeError(f"For '{name}', the input must be a bool, int or float, but got {value!r}.")
     return value
@@ -45,19 +45,19 @@ def _number(value: Any, name: str) -> Any:
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_to_tensor(input_x: Any, dtype: Any = torch.float32) -> Tensor:
-    """A number as a 0-d tensor, float32 unless a type is given."""
-    return torch.tensor(_number(input_x, "ScalarToTensor"), dtype=torch_type(dtype, "ScalarToTensor"))
+    """Number as a 0-d tensor, float32 by default."""
+    return torch.tensor(_to_number(input_x, "ScalarToTensor"), dtype=torch_type(dtype, "ScalarToTensor"))
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_to_array(input_x: Any) -> Tensor:
-    """A number as a 0-d tensor of its own type."""
-    return torch.tensor(_number(input_x, "ScalarToArray"))
+    """Number as a 0-d tensor of its dtype."""
+    return torch.tensor(_to_number(input_x, "ScalarToArray"))
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def tuple_to_array(input_x: Any) -> Tensor:
-    """A tuple of numbers as a tensor: int32, or float32 where the first is a float."""
+    """Tuple of numbers as a tensor: int32, or float32 if the first is a float."""
     if not isinstance(input_x, (tuple, list)) or not all(isinstance(each, (int, float)) for each in input_x):
         raise ArgumentTypeError(
             f"For 'TupleToArray', the input must be a tuple of numbers, but got {input_x!r}."
@@ -69,16 +69,16 @@ def tuple_to_array(input_x: Any) -> Tensor:
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def scalar_cast(input_x: Any, input_y: Any) -> Any:
-    """A number as Python's number of another type."""
-    value, kind = _number(input_x, "ScalarCast"), torch_type(input_y, "ScalarCast")
-    if kind is torch.bool:
+    """Convert a number to a Python number of another type."""
+    value, target_dtype = _to_number(input_x, "ScalarCast"), torch_type(input_y, "ScalarCast")
+    if target_dtype is torch.bool:
         return bool(value)
-    return float(value) if kind.is_floating_point else int(value)
+    return float(value) if target_dtype.is_floating_point else int(value)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def make_range(*args: Any) -> Any:
-    """The numbers of Python's range, as a tuple."""
+    """Integers of Python's range, as a tuple."""
     if not 1 <= len(args) <= 3 or not all(isinstance(each, int) for each in args):
         raise ArgumentTypeError(f"For 'make_range', there must be one to three ints, but got {args}.")
     return tuple(range(*args))
@@ -86,31 +86,31 @@ def make_range(*args: Any) -> Any:
 
 @op("ops", "ops:list_len", dtype=UNCHECKED, differentiable=False)
 def tuple_len(input: Any) -> int:
-    """The length of a tuple or list."""
+    """Length of a tuple or list."""
     return len(input)
 
 
 @op("ops", "ops:list_getitem", dtype=UNCHECKED, differentiable=False)
 def tuple_getitem(input: Any, index: int) -> Any:
-    """An element of a tuple or list."""
+    """Element of a tuple or list."""
     return input[index]
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def tuple_reversed(input: Any) -> Any:
-    """A tuple in reversed order."""
+    """Tuple in reversed order."""
     return tuple(reversed(input))
 
 
 @op("ops", dtype=UNCHECKED)
 def make_tuple(*args: Any) -> Any:
-    """The arguments as a tuple."""
+    """Tuple of the arguments."""
     return args
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def shape_mul(input_data: Any) -> int:
-    """The number of elements of a shape."""
+    """Number of elements of a shape."""
     if not isinstance(input_data, tuple):
         raise ArgumentValueError(
             f"For 'shape_mul', the input must be a tuple of ints, but got {input_data!r}."
@@ -120,7 +120,7 @@ def shape_mul(input_data: Any) -> int:
 
 @op(dtype=UNCHECKED, differentiable=False)
 def tensor_to_tuple(input_x: Tensor) -> Any:
-    """The elements of a vector as Python's numbers, in a tuple."""
+    """Elements of a vector as a tuple of Python numbers."""
     if input_x.ndim > 1:
         raise ArgumentValueError(
             f"For 'TensorToTuple', the input must be a vector, but got {input_x.ndim} axes."
@@ -130,7 +130,7 @@ def tensor_to_tuple(input_x: Tensor) -> Any:
 
 @op(dtype=UNCHECKED)
 def identities(x: Any) -> Any:
-    """The same tensors."""
+    """Return the tensors unchanged."""
     return tuple(x)
 
 

@@ -1,4 +1,4 @@
-"""What gradients do not pass through."""
+"""Stopping gradients: stop_gradient, StopGradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["StopGradient", "stop_gradient", "stop_gradient_"]
 
 @op("ops", dtype=SAME, differentiable=False)
 def stop_gradient(value: Any) -> Any:
-    """The value, a constant to gradients."""
+    """Return the value as a constant for differentiation."""
     if isinstance(value, (tuple, list)):
         return type(value)(part.detach() if isinstance(part, Tensor) else part for part in value)
     return value.detach() if isinstance(value, Tensor) else value
@@ -26,7 +26,7 @@ def stop_gradient(value: Any) -> Any:
 
 @public("ops")
 class StopGradient(Primitive):
-    """The value, a constant to gradients.
+    """Return the value as a constant for differentiation.
 
     >>> from millrace import Tensor
     >>> StopGradient()(Tensor([1.0])).item()
@@ -42,13 +42,14 @@ class StopGradient(Primitive):
 
 @public("ops")
 def stop_gradient_(input: MillraceTensor) -> MillraceTensor:
-    """Cuts a tensor off from what it was computed of, in place.
+    """Detach a tensor from its computation, in place.
 
+    >>> from millrace import Tensor
     >>> x = Tensor([2.0])
     >>> stop_gradient_(x) is x
     True
     """
     if not isinstance(input, MillraceTensor):
-        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a MillraceTensor, but got {input!r}.")
+        raise ArgumentTypeError(f"For 'stop_gradient_', 'input' must be a Tensor, but got {input!r}.")
     input._torch = input._torch.detach()
     return input

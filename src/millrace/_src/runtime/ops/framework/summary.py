@@ -1,4 +1,4 @@
-"""Values handed over to the summary of a training, in every replay of a recorded step too."""
+"""Summary operations: values for summary files, also in every replay of a captured step."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = [
 Listener = Callable[[str, str, Tensor], None]
 _listeners: list[Listener] = []
 
-# An operator of PyTorch's own kind: a recording writes it down like any other call, and a replay does it again.
+# Operator of a PyTorch library: a capture records it like any other call, and a replay repeats it.
 _library = torch.library.Library("millrace", "FRAGMENT")
 _library.define("summarise(Tensor value, str text) -> ()")
 
 
-def _tell(value: torch.Tensor, text: str) -> None:
-    kind, _, name = text.partition(" ")
-    # what a listener does with a value is no part of the step: a recording need not follow it there
-    told, storage.host_read_listeners[:] = list(storage.host_read_listeners), []
+def _notify_listeners(value: torch.Tensor, text: str) -> None:
+    summary_type, _, name = text.partition(" ")
+    # what a listener computes is not part of the step, so a capture ignores it
+    saved_listeners, storage.host_read_listeners[:] = list(storage.host_read_listeners), []
     try:
         for listener in list(_listeners):
-            listener(kind, name, wrap(value))
+            listener(summary_type, name, wrap(value))
     finally:
-        storage.host_read_listeners[:] = told
+        storage.host_read_listeners[:] = saved_listeners
 
 
-_library.impl("summarise", _tell, "CompositeExplicitAutograd")
+_library.impl("summarise", _notify_listeners, "CompositeExplicitAutograd")
 
 
 def on_summary(listener: Listener) -> Callable[[], None]:
-    """Call ``listener(kind, name, value)`` for every summary; what is returned ends that.
+    """Register ``listener(summary_type, name, value)`` for every summary; call the returned function to remove it.
 
     >>> seen = []
     >>> stop = on_summary(lambda kind, name, value: seen.append((kind, name, float(value))))
@@ -58,45 +58,45 @@ def on_summary(listener: Listener) -> Callable[[], None]:
 
 
 class _Summary(Primitive):
-    """A value under a name, for whoever listens (`on_summary`): summary files, in training."""
+    """Report a value under a name to the listeners (`on_summary`), such as summary files."""
 
-    kind = ""
+    summary_type = ""
 
     def __init__(self) -> None:
         super().__init__(type(self).__name__)
 
     def __call__(self, name: str, value: Tensor) -> None:
-        """Hand the value over; nothing happens where nobody listens."""
+        """Report the value; without a listener this has no effect."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"For '{self.name}', the name must be a str, but got {name!r}.")
         if not isinstance(value, Tensor):
             raise ArgumentTypeError(f"For '{self.name}', the value must be a Tensor, but got {value!r}.")
-        torch.ops.millrace.summarise(value._torch.detach(), f"{self.kind} {name}")
+        torch.ops.millrace.summarise(value._torch.detach(), f"{self.summary_type} {name}")
 
 
 @public("ops")
 class ScalarSummary(_Summary):
-    """A number under a name, for the summary: ``ScalarSummary()("loss", loss)``."""
+    """Report a number under a name to the summary: ``ScalarSummary()("loss", loss)``."""
 
-    kind = "scalar"
+    summary_type = "scalar"
 
 
 @public("ops")
 class ImageSummary(_Summary):
-    """Pictures (N, C, H, W) under a name, for the summary."""
+    """Report images (N, C, H, W) under a name to the summary."""
 
-    kind = "image"
+    summary_type = "image"
 
 
 @public("ops")
 class TensorSummary(_Summary):
-    """A tensor under a name, for the summary."""
+    """Report a tensor under a name to the summary."""
 
-    kind = "tensor"
+    summary_type = "tensor"
 
 
 @public("ops")
 class HistogramSummary(_Summary):
-    """The distribution of a tensor's values under a name, for the summary."""
+    """Report the histogram of a tensor under a name to the summary."""
 
-    kind = "histogram"
+    summary_type = "histogram"

@@ -1,4 +1,4 @@
-"""Boxes of detection: overlap, suppression, encoding, and regions cut out of maps. A box is (x1, y1, x2, y2)."""
+"""Bounding boxes: IoU, encoding and decoding, sampling of distorted boxes. A box is (x1, y1, x2, y2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import BOOL, FLOATS, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.image.nms import _one
+from millrace._src.runtime.ops.image.nms import _to_scalar
 from millrace._src.runtime.tensor.rng_state import op_generator
 
 __all__ = [
@@ -31,12 +31,12 @@ __all__ = [
 
 
 class UnknownMode(ArgumentValueError, KeyError):
-    """MindSpore raises KeyError for a mode of overlap that it does not know."""
+    """MindSpore raises KeyError for an unknown mode of IoU."""
 
     __str__ = ArgumentValueError.__str__
 
 
-def _four(name: str, label: str, boxes: Tensor) -> None:
+def _check_boxes(name: str, label: str, boxes: Tensor) -> None:
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ArgumentValueError(
             f"For '{name}', '{label}' must have the shape (N, 4), but got {list(boxes.shape)}."
@@ -45,12 +45,13 @@ def _four(name: str, label: str, boxes: Tensor) -> None:
 
 @op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
-    """The overlap of each true box (row) with each anchor (column): the share of their union, or with "iof" of the
-    true box. Both ends of a box belong to it. As in MindSpore it has no gradient."""
+    """Intersection over union of each ground-truth box (row) and each anchor (column), or with "iof" over the
+    ground-truth box. Both ends of a box belong to it. As in MindSpore it has no gradient.
+    """
     if mode not in ("iou", "iof"):
         raise UnknownMode(f"For 'IOU', only 'iou' or 'iof' are supported, but got 'mode': {mode}.")
-    _four("IOU", "anchor_boxes", anchor_boxes)
-    _four("IOU", "gt_boxes", gt_boxes)
+    _check_boxes("IOU", "anchor_boxes", anchor_boxes)
+    _check_boxes("IOU", "gt_boxes", gt_boxes)
     a, g = anchor_boxes.detach().unsqueeze(0), gt_boxes.detach().unsqueeze(1)
     low, high = torch.maximum(a[..., :2], g[..., :2]), torch.minimum(a[..., 2:], g[..., 2:])
     both = (high - low + 1).clamp_min(0).prod(-1)
@@ -67,14 +68,14 @@ def bounding_box_encode(
     means: Any = (0.0, 0.0, 0.0, 0.0),
     stds: Any = (1.0, 1.0, 1.0, 1.0),
 ) -> Tensor:
-    """How far and by what factor each anchor must move to become its true box."""
-    _four("BoundingBoxEncode", "anchor_box", anchor_box)
-    _four("BoundingBoxEncode", "groundtruth_box", groundtruth_box)
+    """Offsets and log scale factors that map each anchor to its ground-truth box."""
+    _check_boxes("BoundingBoxEncode", "anchor_box", anchor_box)
+    _check_boxes("BoundingBoxEncode", "groundtruth_box", groundtruth_box)
     _numbers("BoundingBoxEncode", means, stds)
-    centre, size = _centred(anchor_box)
-    towards, wanted = _centred(groundtruth_box)
-    made = torch.cat([(towards - centre) / size, torch.log(wanted / size)], 1)
-    return (made - made.new_tensor(means)) / made.new_tensor(stds)
+    centre, size = _to_center_size(anchor_box)
+    towards, wanted = _to_center_size(groundtruth_box)
+    deltas = torch.cat([(towards - centre) / size, torch.log(wanted / size)], 1)
+    return (deltas - deltas.new_tensor(means)) / deltas.new_tensor(stds)
 
 
 def _numbers(name: str, means: Any, stds: Any) -> None:
@@ -85,7 +86,7 @@ def _numbers(name: str, means: Any, stds: Any) -> None:
             raise ArgumentValueError(f"For '{name}', '{label}' must have 4 numbers, but got {value}.")
 
 
-def _centred(boxes: Tensor) -> tuple[Tensor, Tensor]:
+def _to_center_size(boxes: Tensor) -> tuple[Tensor, Tensor]:
     return (boxes[:, :2] + boxes[:, 2:]) * 0.5, boxes[:, 2:] - boxes[:, :2] + 1
 
 
@@ -98,17 +99,17 @@ def bounding_box_decode(
     stds: Any = (1.0, 1.0, 1.0, 1.0),
     wh_ratio_clip: float = 0.016,
 ) -> Tensor:
-    """Anchors moved by what `bounding_box_encode` gives, held within (height, width)."""
+    """Boxes from anchors and the deltas of `bounding_box_encode`, clipped to (height, width)."""
     name = "BoundingBoxDecode"
-    _four(name, "anchor_box", anchor_box)
-    _four(name, "deltas", deltas)
+    _check_boxes(name, "anchor_box", anchor_box)
+    _check_boxes(name, "deltas", deltas)
     _numbers(name, means, stds)
     if not isinstance(max_shape, tuple):
         raise ArgumentTypeError(f"For '{name}', 'max_shape' must be a tuple, but got {max_shape!r}.")
     if len(max_shape) != 2:
         raise ArgumentValueError(f"For '{name}', 'max_shape' must be (height, width), but got {max_shape}.")
     moves = deltas * deltas.new_tensor(stds) + deltas.new_tensor(means)
-    centre, size = _centred(anchor_box)
+    centre, size = _to_center_size(anchor_box)
     limit = abs(math.log(wh_ratio_clip))
     centre = centre + moves[:, :2] * size
     half = size * torch.exp(moves[:, 2:].clamp(-limit, limit)) * 0.5 - 0.5
@@ -119,8 +120,8 @@ def bounding_box_decode(
 
 @op("ops", dtype=BOOL, differentiable=False)
 def check_valid(bboxes: Tensor, img_metas: Tensor) -> Tensor:
-    """Whether each box lies inside a picture of (height, width) times a ratio."""
-    _four("CheckValid", "bboxes", bboxes)
+    """Whether each box lies inside an image of (height, width) times a ratio."""
+    _check_boxes("CheckValid", "bboxes", bboxes)
     if img_metas.shape != (3,):
         raise ArgumentValueError(
             f"For 'CheckValid', 'img_metas' must be (height, width, ratio), but got the shape {list(img_metas.shape)}."
@@ -158,9 +159,10 @@ def sample_distorted_bounding_box(
     max_attempts: int = 100,
     use_image_if_no_bounding_boxes: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A box at random for a cut out of an image: begin and size for a slice of (height, width, channels), and the box
-    in shares of the image. It covers the wanted share of one of the objects at least; the whole image where no attempt
-    gave such a box."""
+    """Random crop box of an image: begin and size for a slice of (height, width, channels), and the box in relative
+    coordinates. It covers at least the given fraction of one of the objects; the whole image if no attempt
+    succeeds.
+    """
     name = "SampleDistortedBoundingBoxV2"
     if image_size.shape != (3,):
         raise ArgumentValueError(
@@ -172,52 +174,52 @@ def sample_distorted_bounding_box(
         )
     narrow, wide = _pair(name, "aspect_ratio_range", aspect_ratio_range, float("inf"))
     small, large = _pair(name, "area_range", area_range, 1.0)
-    covered = _one(name, "min_object_covered", min_object_covered)
+    covered = _to_scalar(name, "min_object_covered", min_object_covered)
     objects = bounding_boxes.reshape(-1, 4).double().cpu()
     if not len(objects):
         if not use_image_if_no_bounding_boxes:
             raise ArgumentValueError(
-                f"For '{name}', no bounding boxes were given; use_image_if_no_bounding_boxes=True takes the "
+                f"For '{name}', got no bounding boxes. Set use_image_if_no_bounding_boxes=True to use the "
                 f"whole image."
             )
         objects, covered = torch.tensor([[0.0, 0.0, 1.0, 1.0]], dtype=torch.float64), 0.0
     height, width = (int(side) for side in to_python_list(image_size)[:2])
-    draws = torch.rand(
+    samples = torch.rand(
         max_attempts,
         4,
         dtype=torch.float64,
         device="cpu",
         generator=op_generator(seed, seed2, torch.device("cpu")),
     )
-    # all attempts at once: the ratio, then a height within the area and the image, then the corner
-    ratio = narrow + (wide - narrow) * draws[:, 0]
+    # all attempts in parallel: the aspect ratio, a height within the area and the image, the corner
+    ratio = narrow + (wide - narrow) * samples[:, 0]
     area = height * width
     lowest = torch.sqrt(small * area / ratio).round()
     highest = torch.minimum(
         torch.sqrt(large * area / ratio), torch.minimum(width / ratio, torch.full_like(ratio, height))
     )
-    tall = (lowest + (highest.floor() - lowest).clamp_min(0) * draws[:, 1]).round().clamp(1, height)
+    tall = (lowest + (highest.floor() - lowest).clamp_min(0) * samples[:, 1]).round().clamp(1, height)
     broad = (tall * ratio).round().clamp(1, width)
-    top, left = ((height - tall) * draws[:, 2]).round(), ((width - broad) * draws[:, 3]).round()
+    top, left = ((height - tall) * samples[:, 2]).round(), ((width - broad) * samples[:, 3]).round()
     share = tall * broad / area
-    made = torch.stack([top / height, left / width, (top + tall) / height, (left + broad) / width], 1)
-    inside = torch.minimum(made[:, None, 2:], objects[:, 2:]) - torch.maximum(
-        made[:, None, :2], objects[:, :2]
+    candidates = torch.stack([top / height, left / width, (top + tall) / height, (left + broad) / width], 1)
+    inside = torch.minimum(candidates[:, None, 2:], objects[:, 2:]) - torch.maximum(
+        candidates[:, None, :2], objects[:, :2]
     )
     size = (objects[:, 2:] - objects[:, :2]).clamp_min(0).prod(-1)
     seen = inside.clamp_min(0).prod(-1) >= covered * size
     good = seen.any(1) & (share >= small) & (share <= large)
     if bool(good.any()):
         at = int(good.int().argmax())
-        begin, extent, box = (top[at], left[at]), (tall[at], broad[at]), made[at]
+        begin, extent, box = (top[at], left[at]), (tall[at], broad[at]), candidates[at]
     else:
         zero = torch.zeros(())
         begin, extent = (zero, zero), (torch.tensor(height), torch.tensor(width))
         box = torch.tensor([0.0, 0.0, 1.0, 1.0])
-    kind = image_size.dtype
+    index_dtype = image_size.dtype
     return (
-        torch.tensor([int(begin[0]), int(begin[1]), 0], dtype=kind),
-        torch.tensor([int(extent[0]), int(extent[1]), -1], dtype=kind),
+        torch.tensor([int(begin[0]), int(begin[1]), 0], dtype=index_dtype),
+        torch.tensor([int(extent[0]), int(extent[1]), -1], dtype=index_dtype),
         box.float().reshape(1, 1, 4),
     )
 

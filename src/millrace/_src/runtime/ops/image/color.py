@@ -1,4 +1,4 @@
-"""Colours of pictures (..., 3), suppression by given overlaps, and n-grams that must not come twice."""
+"""Color conversion of images (..., 3): RGB and HSV, hue, saturation."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = [
 ]
 
 
-def _three(name: str, images: Tensor, least: int) -> None:
+def _check_images(name: str, images: Tensor, least: int) -> None:
     if images.ndim < least or images.shape[-1] != 3:
         raise ArgumentValueError(
-            f"For '{name}', the pictures must have at least {least} axes and 3 channels in the last, but got "
+            f"For '{name}', the images must have at least {least} axes and 3 channels in the last, but got "
             f"{list(images.shape)}."
         )
 
 
-def _hsv(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _compute_hsv(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     red, green, blue = images.unbind(-1)
     value = images.amax(-1)
     spread = value - images.amin(-1)
@@ -45,7 +45,7 @@ def _hsv(images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return torch.where(hue < 0, hue + 1, hue), saturation, value
 
 
-def _rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+def _compute_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
     spread = saturation * value
     six = hue * 6
     parts = [(six - 3).abs() - 1, 2 - (six - 2).abs(), 2 - (six - 4).abs()]
@@ -54,34 +54,34 @@ def _rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
 
 @op(accepts=FLOATS, dtype=SAME)
 def rgb_to_hsv(images: Tensor) -> Tensor:
-    """Red, green and blue as hue, saturation and value, all between 0 and 1."""
-    _three("RGBToHSV", images, 1)
-    return torch.stack(_hsv(images), -1)
+    """Convert RGB to hue, saturation and value, all in [0, 1]."""
+    _check_images("RGBToHSV", images, 1)
+    return torch.stack(_compute_hsv(images), -1)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def hsv_to_rgb(x: Tensor) -> Tensor:
-    """Hue, saturation and value of pictures (N, H, W, 3) as red, green and blue."""
+    """Convert hue, saturation and value of images (N, H, W, 3) to RGB."""
     if x.ndim != 4:
         raise ArgumentValueError(f"For 'HSVToRGB', the input must have 4 axes, but got {list(x.shape)}.")
-    _three("HSVToRGB", x, 4)
-    return _rgb(*x.unbind(-1))
+    _check_images("HSVToRGB", x, 4)
+    return _compute_rgb(*x.unbind(-1))
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def adjust_hue(image: Tensor, delta: Tensor) -> Tensor:
-    """Pictures whose hue is turned by `delta`, a share of the circle."""
-    _three("AdjustHue", image, 3)
-    hue, saturation, value = _hsv(image)
-    return _rgb(torch.remainder(hue + delta, 1), saturation, value)
+    """Rotate the hue of images by `delta`, a fraction of the color circle."""
+    _check_images("AdjustHue", image, 3)
+    hue, saturation, value = _compute_hsv(image)
+    return _compute_rgb(torch.remainder(hue + delta, 1), saturation, value)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def adjust_saturation(image: Tensor, scale: Tensor) -> Tensor:
-    """Pictures whose saturation is multiplied by `scale`, and held between 0 and 1."""
-    _three("AdjustSaturation", image, 3)
-    hue, saturation, value = _hsv(image)
-    return _rgb(hue, (saturation * scale).clamp(0, 1), value)
+    """Multiply the saturation of images by `scale`, clamped to [0, 1]."""
+    _check_images("AdjustSaturation", image, 3)
+    hue, saturation, value = _compute_hsv(image)
+    return _compute_rgb(hue, (saturation * scale).clamp(0, 1), value)
 
 
 RGBToHSV = primitive("RGBToHSV", rgb_to_hsv)

@@ -29,7 +29,7 @@ def crop_and_resize(
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Tensor:
-    """Boxes (y1, x1, y2, x2), in shares of the picture, of pictures (N, H, W, C), in one size."""
+    """Crop boxes (y1, x1, y2, x2), in relative coordinates, from images (N, H, W, C), and resize them to one size."""
     name = "CropAndResize"
     if method not in ("bilinear", "nearest", "bilinear_v2"):
         raise ArgumentValueError(
@@ -46,27 +46,27 @@ def crop_and_resize(
         )
     if len(crop_size) != 2 or min(crop_size) < 1:
         raise ArgumentValueError(f"For '{name}', 'crop_size' must be 2 positive ints, but got {crop_size}.")
-    picture = box_indices.long().reshape(-1, 1, 1)
+    image_index = box_indices.long().reshape(-1, 1, 1)
     image = image.float()
     along = [
-        _crop(boxes[:, axis], boxes[:, axis + 2], image.shape[1 + axis], crop_size[axis], method)
+        _crop_axis(boxes[:, axis], boxes[:, axis + 2], image.shape[1 + axis], crop_size[axis], method)
         for axis in (0, 1)
     ]
     (rows, inside_y), (columns, inside_x) = along
-    made = None
+    output = None
     for row, share_y in rows:
         for column, share_x in columns:
-            part = image[picture, row.unsqueeze(2), column.unsqueeze(1)]
+            part = image[image_index, row.unsqueeze(2), column.unsqueeze(1)]
             part = part * (share_y.unsqueeze(2) * share_x.unsqueeze(1)).unsqueeze(-1)
-            made = part if made is None else made + part
+            output = part if output is None else output + part
     inside = (inside_y.unsqueeze(2) & inside_x.unsqueeze(1)).unsqueeze(-1)
-    return torch.where(inside, made, extrapolation_value)  # type: ignore[arg-type]
+    return torch.where(inside, output, extrapolation_value)  # type: ignore[arg-type]
 
 
-def _crop(
+def _crop_axis(
     start: Tensor, end: Tensor, length: int, wanted: int, method: str
 ) -> tuple[list[tuple[Tensor, Tensor]], Tensor]:
-    """Neighbours and their shares along one axis of each box, and whether a place lies inside."""
+    """Neighbors and their weights along one axis of each box, and whether a position lies inside."""
     start, end = start.unsqueeze(1), end.unsqueeze(1)
     steps = torch.arange(wanted, dtype=torch.float32, device=start.device)
     if method == "bilinear_v2":
@@ -77,8 +77,8 @@ def _crop(
         high = torch.minimum(at.ceil().clamp_min(0), size - 1)
         share = at - low
         both = [(low, 1 - share), (high, share)]
-        found = [((first + p).clamp(0, length - 1).long(), s) for p, s in both]
-        return found, torch.ones_like(at, dtype=torch.bool)
+        neighbors = [((first + p).clamp(0, length - 1).long(), s) for p, s in both]
+        return neighbors, torch.ones_like(at, dtype=torch.bool)
     if wanted > 1:
         at = start * (length - 1) + steps * (end - start) * (length - 1) / (wanted - 1)
     else:
@@ -90,7 +90,7 @@ def _crop(
     low = at.floor()
     share = at - low
     pair = [(low, 1 - share), (at.ceil(), share)]
-    return [(place.clamp(0, length - 1).long(), part) for place, part in pair], inside
+    return [(position.clamp(0, length - 1).long(), part) for position, part in pair], inside
 
 
 CropAndResize = primitive("CropAndResize", crop_and_resize, init=("method", "extrapolation_value"))
@@ -106,8 +106,9 @@ def extract_glimpse(
     uniform_noise: bool = True,
     noise: str = "uniform",
 ) -> Tensor:
-    """A window of the given size about a point of each image (batch, height, width, channels). Outside there is noise:
-    uniform over what the values are, gaussian with their mean and deviation, or zeros."""
+    """Window of the given size around a point of each image (batch, height, width, channels). Outside the image it is
+    filled with noise: uniform over the range of the values, Gaussian with their mean and deviation, or zeros.
+    """
     name = "ExtractGlimpse"
     if noise not in ("uniform", "gaussian", "zero"):
         raise ArgumentValueError(
@@ -133,11 +134,11 @@ def extract_glimpse(
     inside = ((rows >= 0) & (rows < height)).unsqueeze(2) & ((columns >= 0) & (columns < width)).unsqueeze(1)
     batch = torch.arange(x.shape[0], device=x.device).reshape(-1, 1, 1)
     seen = x[batch, rows.clamp(0, height - 1).unsqueeze(2), columns.clamp(0, width - 1).unsqueeze(1)]
-    return torch.where(inside.unsqueeze(-1), seen, _noise(x, seen, noise))
+    return torch.where(inside.unsqueeze(-1), seen, _sample_noise(x, seen, noise))
 
 
-def _noise(x: Tensor, like: Tensor, noise: str) -> Tensor:
-    """What is seen outside of an image."""
+def _sample_noise(x: Tensor, like: Tensor, noise: str) -> Tensor:
+    """Fill values outside an image."""
     if noise == "zero":
         return torch.zeros_like(like)
     if noise == "uniform":
@@ -153,7 +154,7 @@ ExtractGlimpse = primitive(
 
 @op(dtype=SAME)
 def central_crop(image: Tensor, central_fraction: float) -> Tensor:
-    """The middle of (C, H, W) or (N, C, H, W)."""
+    """Central crop of (C, H, W) or (N, C, H, W)."""
     if image.ndim not in (3, 4):
         raise ArgumentValueError(f"CentralCrop image must be 3d or 4d, but got shape {tuple(image.shape)}")
     height, width = image.shape[-2:]

@@ -50,7 +50,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The input at the places of a grid, whose coordinates go from -1 to 1."""
+    """Sample the input at the positions of a grid with coordinates in [-1, 1]."""
     return _grid_sample("grid_sample", input, grid, mode, padding_mode, align_corners)
 
 
@@ -62,7 +62,7 @@ def grid_sample_2d(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Tensor:
-    """The input at the places of a grid over two axes."""
+    """Sample the input at the positions of a 2-D grid."""
     return _grid_sample("GridSampler2D", input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -74,13 +74,13 @@ def grid_sample_3d(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Tensor:
-    """The input at the places of a grid over three axes."""
+    """Sample the input at the positions of a 3-D grid."""
     return _grid_sample("GridSampler3D", input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """The grid that an affine map makes of the places of a tensor of the shape `size`."""
+    """Sampling grid of an affine transform for a tensor of the shape `size`."""
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(f"For 'affine_grid', 'size' must be a tuple, but got {size!r}.")
     if len(size) not in (4, 5):
@@ -91,9 +91,5 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
 
 
 GridSampler2D = primitive("GridSampler2D", grid_sample_2d)
-
-
 GridSampler3D = primitive("GridSampler3D", grid_sample_3d)
-
-
 AffineGrid = primitive("AffineGrid", affine_grid, init=("align_corners",))

@@ -17,8 +17,8 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["Dilation2D", "dilation2d"]
 
 
-def _four(label: str, value: Any) -> tuple[int, int]:
-    """The numbers for the two axes of images, given as one, two or four (the first two of which are 1)."""
+def _parse_per_axis(label: str, value: Any) -> tuple[int, int]:
+    """Numbers for the two axes of images, given as one, two or four (the first two of which are 1)."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = (1, 1, value, value)
     if not isinstance(value, (tuple, list)) or not all(type(part) is int for part in value):
@@ -38,9 +38,11 @@ def _four(label: str, value: Any) -> tuple[int, int]:
 def dilation2d(
     x: Tensor, filter: Tensor, stride: Any, dilation: Any, pad_mode: str = "SAME", data_format: str = "NCHW"
 ) -> Tensor:
-    """The largest of neighbour plus weight, channel by channel. MindSpore's kernel for the CPU cannot be called."""
+    """Morphological dilation: the maximum of neighbor plus weight, per channel. MindSpore's CPU kernel cannot be
+    called.
+    """
     name = "Dilation2D"
-    (down, right), (far, wide) = _four("stride", stride), _four("dilation", dilation)
+    (down, right), (far, wide) = _parse_per_axis("stride", stride), _parse_per_axis("dilation", dilation)
     if not isinstance(pad_mode, str) or pad_mode.upper() not in ("SAME", "VALID"):
         raise ArgumentValueError(f"For '{name}', 'pad_mode' must be SAME or VALID, but got {pad_mode!r}.")
     if data_format != "NCHW":
@@ -50,17 +52,17 @@ def dilation2d(
             f"For '{name}', 'x' must have the shape (N, C, H, W) and 'filter' (C, H, W), but got {list(x.shape)} and "
             f"{list(filter.shape)}."
         )
-    reach = [(length - 1) * step + 1 for length, step in zip(filter.shape[1:], (far, wide), strict=True)]
+    window = [(length - 1) * step + 1 for length, step in zip(filter.shape[1:], (far, wide), strict=True)]
     if pad_mode.upper() == "SAME":
         lack = [
             max((math.ceil(length / step) - 1) * step + part - length, 0)
-            for length, step, part in zip(x.shape[2:], (down, right), reach, strict=True)
+            for length, step, part in zip(x.shape[2:], (down, right), window, strict=True)
         ]
         least = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
         x = F.pad(
             x, (lack[1] // 2, lack[1] - lack[1] // 2, lack[0] // 2, lack[0] - lack[0] // 2), value=least
         )
-    seen = x.unfold(2, reach[0], down)[..., ::far].unfold(3, reach[1], right)[..., ::wide]
+    seen = x.unfold(2, window[0], down)[..., ::far].unfold(3, window[1], right)[..., ::wide]
     return (seen + filter[:, None, None]).amax((-2, -1))
 
 

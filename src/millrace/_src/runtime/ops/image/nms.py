@@ -1,4 +1,4 @@
-"""Which of many boxes stay: suppression of those that overlap, and boxes drawn at random. A box is (y1, x1, y2, x2)."""
+"""Non-maximum suppression (NMS). A box is (y1, x1, y2, x2)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = [
 
 
 def _iou_above(boxes: Tensor, threshold: Any) -> Tensor:
-    """Whether each box (row) overlaps a later one (column) by more than the threshold; corners in any order."""
-    one, other = boxes[..., :2], boxes[..., 2:]
-    low, high = torch.minimum(one, other), torch.maximum(one, other)
+    """Whether the IoU of each box (row) with a later one (column) is above the threshold; corners in any order."""
+    corner, opposite = boxes[..., :2], boxes[..., 2:]
+    low, high = torch.minimum(corner, opposite), torch.maximum(corner, opposite)
     size = (high - low).prod(-1)
     inside = torch.minimum(high.unsqueeze(-2), high.unsqueeze(-3)) - torch.maximum(
         low.unsqueeze(-2), low.unsqueeze(-3)
@@ -37,8 +37,8 @@ def _iou_above(boxes: Tensor, threshold: Any) -> Tensor:
     return torch.triu(common > threshold * (size.unsqueeze(-1) + size.unsqueeze(-2) - common), 1)
 
 
-def _one(name: str, label: str, value: Any) -> Any:
-    """A number, given as one or as a tensor of one."""
+def _to_scalar(name: str, label: str, value: Any) -> Any:
+    """Number, given as one or as a tensor of one element."""
     if isinstance(value, Tensor) and value.numel() == 1:
         return value.reshape(()).item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -50,18 +50,19 @@ def _one(name: str, label: str, value: Any) -> Any:
 def non_max_suppression(
     boxes: Tensor, scores: Tensor, max_output_size: Any, iou_threshold: Any, score_threshold: Any
 ) -> Tensor:
-    """The places of at most so many boxes, by falling score: those above the threshold that no kept box before them
-    overlaps too much. MindSpore has no kernel for the CPU."""
+    """Non-maximum suppression: indices of at most `max_output_size` boxes above the score threshold, by decreasing
+    score. A box is dropped if its IoU with a kept box is too large. MindSpore has no CPU kernel.
+    """
     name = "NonMaxSuppressionV3"
     if boxes.ndim != 2 or boxes.shape[1] != 4 or scores.shape != boxes.shape[:1]:
         raise ArgumentValueError(
             f"For '{name}', the boxes must have the shape (N, 4) and the scores (N,), but got {list(boxes.shape)} and "
             f"{list(scores.shape)}."
         )
-    most = int(_one(name, "max_output_size", max_output_size))
+    most = int(_to_scalar(name, "max_output_size", max_output_size))
     overlap, least = (
-        _one(name, "iou_threshold", iou_threshold),
-        _one(name, "score_threshold", score_threshold),
+        _to_scalar(name, "iou_threshold", iou_threshold),
+        _to_scalar(name, "score_threshold", score_threshold),
     )
     if not 0 <= overlap <= 1:
         raise ArgumentValueError(f"For '{name}', 'iou_threshold' must be in [0, 1], but got {overlap}.")
@@ -84,8 +85,9 @@ def combined_non_max_suppression(
     pad_per_class: bool = False,
     clip_boxes: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Suppression per class, then the best of all classes: boxes, scores, classes, and how many of each row are valid;
-    the rest is 0. Boxes are (batch, N, 1 or classes, 4), scores (batch, N, classes)."""
+    """Non-maximum suppression per class, then the best of all classes: boxes, scores, classes, and the number of valid
+    ones per row; the rest is 0. Boxes are (batch, N, 1 or classes, 4), scores (batch, N, classes).
+    """
     name = "CombinedNonMaxSuppression"
     if boxes.dtype not in FLOATS or scores.dtype not in FLOATS:
         raise ArgumentTypeError(
@@ -102,11 +104,11 @@ def combined_non_max_suppression(
             f"For '{name}', the third size of the boxes must be 1 or {classes}, the number of classes, but got "
             f"{boxes.shape[2]}."
         )
-    each = int(_one(name, "max_output_size_per_class", max_output_size_per_class))
-    total = int(_one(name, "max_total_size", max_total_size))
+    each = int(_to_scalar(name, "max_output_size_per_class", max_output_size_per_class))
+    total = int(_to_scalar(name, "max_total_size", max_total_size))
     overlap, least = (
-        _one(name, "iou_threshold", iou_threshold),
-        _one(name, "score_threshold", score_threshold),
+        _to_scalar(name, "iou_threshold", iou_threshold),
+        _to_scalar(name, "score_threshold", score_threshold),
     )
     if each <= 0 or total <= 0 or not 0 <= overlap <= 1:
         raise ArgumentValueError(
@@ -114,7 +116,7 @@ def combined_non_max_suppression(
             f"{total} "
             f"and {overlap}."
         )
-    # (batch, class, N), by falling score
+    # (batch, class, N), by decreasing score
     ordered, order = torch.sort(scores.transpose(1, 2), dim=-1, descending=True, stable=True)
     placed = boxes.transpose(1, 2).expand(batch, classes, -1, 4)
     placed = torch.gather(placed, 2, order.unsqueeze(-1).expand(-1, -1, -1, 4))
@@ -122,17 +124,17 @@ def combined_non_max_suppression(
     kept = kept & (torch.cumsum(kept, -1) <= each)
     count = min(total, each * classes) if pad_per_class else total
     flat = torch.where(kept, ordered, float("-inf")).flatten(1)
-    best, place = torch.sort(flat, dim=1, descending=True, stable=True)
-    room = max(0, count - best.shape[1])
-    best = torch.nn.functional.pad(best[:, :count], (0, room), value=float("-inf"))
-    place = torch.nn.functional.pad(place[:, :count], (0, room))
+    best, position = torch.sort(flat, dim=1, descending=True, stable=True)
+    padding = max(0, count - best.shape[1])
+    best = torch.nn.functional.pad(best[:, :count], (0, padding), value=float("-inf"))
+    position = torch.nn.functional.pad(position[:, :count], (0, padding))
     valid = best > float("-inf")
-    found = torch.gather(placed.flatten(1, 2), 1, place.unsqueeze(-1).expand(-1, -1, 4))
-    found = found.clamp(0, 1) if clip_boxes else found
+    selected = torch.gather(placed.flatten(1, 2), 1, position.unsqueeze(-1).expand(-1, -1, 4))
+    selected = selected.clamp(0, 1) if clip_boxes else selected
     return (
-        torch.where(valid.unsqueeze(-1), found, 0.0),
+        torch.where(valid.unsqueeze(-1), selected, 0.0),
         torch.where(valid, best, 0.0),
-        torch.where(valid, place // scores.shape[1], 0).to(torch.float32),
+        torch.where(valid, position // scores.shape[1], 0).to(torch.float32),
         valid.sum(1).to(torch.int32),
     )
 
@@ -146,8 +148,9 @@ CombinedNonMaxSuppression = primitive(
 def nms_with_overlaps(
     overlaps: Tensor, scores: Tensor, max_output_size: Any, overlap_threshold: Any, score_threshold: Any
 ) -> Tensor:
-    """The places of boxes by falling score, above the least score, that no kept box before them overlaps by more than
-    the threshold; at most `max_output_size` of them."""
+    """Non-maximum suppression with given overlaps: indices of at most `max_output_size` boxes above the score
+    threshold, by decreasing score. A box is dropped if its overlap with a kept box is above the threshold.
+    """
     if overlaps.ndim != 2 or overlaps.shape[0] != overlaps.shape[1] or scores.shape != overlaps.shape[:1]:
         raise ArgumentValueError(
             f"For 'NonMaxSuppressionWithOverlaps', the shapes must be (N, N) and (N,), but got {list(overlaps.shape)} "
@@ -156,41 +159,46 @@ def nms_with_overlaps(
     order = torch.argsort(scores, descending=True, stable=True)
     kept = scores[order] > score_threshold
     covers = torch.triu(overlaps[order][:, order] > overlap_threshold, 1)
-    for place, row in enumerate(covers.unbind(0)):
-        kept = kept & ~(row & kept[place])
-    found = order[kept & (kept.cumsum(0) <= max_output_size)]
-    return found.to(torch.int32)
+    for index, row in enumerate(covers.unbind(0)):
+        kept = kept & ~(row & kept[index])
+    selected = order[kept & (kept.cumsum(0) <= max_output_size)]
+    return selected.to(torch.int32)
 
 
 NonMaxSuppressionWithOverlaps = primitive("NonMaxSuppressionWithOverlaps", nms_with_overlaps, init=())
 
 
 def nms_keep_mask(covers: Tensor, kept: Tensor) -> Tensor:
-    """Which boxes stay of those that come sorted, where `covers` says for each (row) which later ones it takes out:
-    one row after the other, with no look at a value. A box that is out takes no other out."""
-    for place, row in enumerate(covers.unbind(-2)):
-        kept = kept & ~(row & kept[..., place : place + 1])
+    """Mask of the sorted boxes that are kept, where `covers` marks for each (row) the later ones that it suppresses.
+    Rows are processed in order and no value is read on the host. A suppressed box suppresses no other.
+    """
+    for index, row in enumerate(covers.unbind(-2)):
+        kept = kept & ~(row & kept[..., index : index + 1])
     return kept
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def nms_with_mask(bboxes: Tensor, iou_threshold: float = 0.5) -> tuple[Tensor, Tensor, Tensor]:
-    """Boxes (x1, y1, x2, y2, score) by falling score, their places in that order, and which are kept: those that no
-    kept box before them overlaps by more than the threshold."""
+    """Boxes (x1, y1, x2, y2, score) by decreasing score, their indices in that order, and the mask of kept boxes:
+    those whose IoU with every kept box before them is at most the threshold.
+    """
     if bboxes.ndim != 2 or bboxes.shape[1] not in (5, 8):
         raise ArgumentValueError(
             f"For 'NMSWithMask', 'bboxes' must have the shape (N, 5), but got {list(bboxes.shape)}."
         )
     scores, order = torch.sort(bboxes[:, 4], descending=True, stable=True)
-    found = bboxes[order]
-    low, high = torch.minimum(found[:, :2], found[:, 2:4]), torch.maximum(found[:, :2], found[:, 2:4])
+    sorted_boxes = bboxes[order]
+    low, high = (
+        torch.minimum(sorted_boxes[:, :2], sorted_boxes[:, 2:4]),
+        torch.maximum(sorted_boxes[:, :2], sorted_boxes[:, 2:4]),
+    )
     size = (high - low).prod(-1)
     inside = torch.minimum(high.unsqueeze(1), high) - torch.maximum(low.unsqueeze(1), low)
     common = inside.clamp_min(0).prod(-1)
     covers = torch.triu(common > iou_threshold * (size.unsqueeze(1) + size - common), 1)
     kept = nms_keep_mask(covers, torch.ones_like(scores, dtype=torch.bool))
-    # as the boxes come sorted, MindSpore numbers them so
-    return found, torch.arange(len(scores), dtype=torch.int32, device=bboxes.device), kept
+    # MindSpore numbers the boxes in sorted order
+    return sorted_boxes, torch.arange(len(scores), dtype=torch.int32, device=bboxes.device), kept
 
 
 NMSWithMask = primitive("NMSWithMask", nms_with_mask)

@@ -1,4 +1,4 @@
-"""Operations behind single layers: images, embeddings, clipping, gamma functions."""
+"""Image quality and gradients: PSNR, SSIM, multi-scale SSIM, image_gradients."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["image_gradients", "ms_ssim", "psnr", "ssim"]
 
 
-# --- images -----------------------------------------------------------------------------------------------------
-
-
 @op(dtype=UNCHECKED)
 def image_gradients(images: Tensor) -> tuple[Tensor, Tensor]:
-    """How much each pixel differs from the one below and from the one to the right; 0 at the edges."""
+    """Differences of each pixel to the one below and to the one on the right; 0 at the edges."""
     if images.ndim != 4:
         raise ArgumentValueError(
             f"For 'ImageGradients', the dimension of 'images' must be 4d, but got {images.ndim}."
@@ -28,7 +25,7 @@ def image_gradients(images: Tensor) -> tuple[Tensor, Tensor]:
     return down, right
 
 
-def _alike(name: str, a: Tensor, b: Tensor) -> None:
+def _check_same_shape(name: str, a: Tensor, b: Tensor) -> None:
     if a.dtype is not b.dtype:
         raise ArgumentTypeError(
             f"For '{name}', the images must have one type, but got {a.dtype} and {b.dtype}."
@@ -39,8 +36,8 @@ def _alike(name: str, a: Tensor, b: Tensor) -> None:
         )
 
 
-def _wide(image: Tensor, max_val: float) -> tuple[Tensor, float]:
-    """Pixels as floats between 0 and 1, or `max_val` where they are floats already."""
+def _to_unit_range(image: Tensor, max_val: float) -> tuple[Tensor, float]:
+    """Pixels as floats in [0, 1], or in [0, max_val] if they are floats already."""
     if image.is_floating_point():
         return image, max_val
     return image.float() / torch.iinfo(image.dtype).max, max_val / torch.iinfo(image.dtype).max
@@ -48,16 +45,16 @@ def _wide(image: Tensor, max_val: float) -> tuple[Tensor, float]:
 
 @op(dtype=UNCHECKED)
 def psnr(img1: Tensor, img2: Tensor, max_val: float = 1.0) -> Tensor:
-    """The peak signal to noise ratio of each pair of images, in decibels."""
-    _alike("PSNR", img1, img2)
-    (a, top), (b, _) = _wide(img1, max_val), _wide(img2, max_val)
+    """Peak signal-to-noise ratio of each pair of images, in decibels."""
+    _check_same_shape("PSNR", img1, img2)
+    (a, top), (b, _) = _to_unit_range(img1, max_val), _to_unit_range(img2, max_val)
     return 10 * torch.log10(top**2 / (a - b).square().mean((-3, -2, -1)))
 
 
 def _ssim_per_channel(
     a: Tensor, b: Tensor, weight: Tensor, top: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
-    """The similarity of each channel, and the part of it that is of contrast and structure."""
+    """Structural similarity of each channel, and its contrast and structure part."""
     channels = a.shape[1]
     kernel = weight.to(a.dtype).expand(channels, 1, *weight.shape[2:])
 
@@ -86,10 +83,10 @@ def _check_window_fits(name: str, image: Tensor, weight: Tensor) -> None:
 def ssim(
     img1: Tensor, img2: Tensor, weight: Tensor, max_val: float = 1.0, k1: float = 0.01, k2: float = 0.03
 ) -> Tensor:
-    """The structural similarity of each pair of images, with `weight` as the window."""
-    _alike("SSIM", img1, img2)
+    """Structural similarity index of each pair of images, with `weight` as the window."""
+    _check_same_shape("SSIM", img1, img2)
     _check_window_fits("SSIM", img1, weight)
-    (a, top), (b, _) = _wide(img1, max_val), _wide(img2, max_val)
+    (a, top), (b, _) = _to_unit_range(img1, max_val), _to_unit_range(img2, max_val)
     return _ssim_per_channel(a, b, weight, top, k1, k2)[0].mean(1)
 
 
@@ -103,15 +100,15 @@ def ms_ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity over several scales: each has half the size of the one before, and a power."""
-    _alike("MSSSIM", img1, img2)
-    (a, top), (b, _) = _wide(img1, max_val), _wide(img2, max_val)
+    """Multi-scale structural similarity: each scale has half the size of the one before, and an exponent."""
+    _check_same_shape("MSSSIM", img1, img2)
+    (a, top), (b, _) = _to_unit_range(img1, max_val), _to_unit_range(img2, max_val)
     whole = None
-    for place, power in enumerate(powers):
-        if place:
+    for scale, power in enumerate(powers):
+        if scale:
             a, b = F.avg_pool2d(a, 2), F.avg_pool2d(b, 2)
         _check_window_fits("MSSSIM", a, weight)
         both, contrast = _ssim_per_channel(a, b, weight, top, k1, k2)
-        part = F.relu(both if place == len(powers) - 1 else contrast).pow(power)
+        part = F.relu(both if scale == len(powers) - 1 else contrast).pow(power)
         whole = part if whole is None else whole * part
     return whole.mean(1)  # type: ignore[union-attr]

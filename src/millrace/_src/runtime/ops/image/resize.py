@@ -1,4 +1,4 @@
-"""Pictures and maps in another size: nearest, linear, cubic, by area; sampling by a grid."""
+"""Image resizing: nearest, linear, cubic, area; interpolate, upsample."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _RANKS = {
 
 
 def _output_size(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]:
-    """The wanted sizes of the last axes."""
+    """Output sizes of the last axes."""
     if x.ndim != count + 2:
         raise ArgumentValueError(
             f"For '{name}', the input must have {count + 2} axes, but got {list(x.shape)}."
@@ -65,7 +65,7 @@ def _output_size(name: str, x: Tensor, size: Any, count: int) -> tuple[int, ...]
 def _source_coordinates(
     length: int, wanted: int, align_corners: bool, half: bool, device: torch.device
 ) -> Tensor:
-    """Where each new element lies among the old ones."""
+    """Source coordinate of each output element."""
     at = torch.arange(wanted, dtype=torch.float32, device=device)
     if align_corners:
         return at * ((length - 1) / (wanted - 1) if wanted > 1 else 0.0)
@@ -73,20 +73,20 @@ def _source_coordinates(
 
 
 def _nearest(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
-    made = x
+    output = x
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
         at = _source_coordinates(length, wanted, align_corners, False, x.device)
         if half:
             at = (torch.arange(wanted, dtype=torch.float32, device=x.device) + 0.5) * (length / wanted)
         index = (torch.floor(at + 0.5) if align_corners else torch.floor(at)).long().clamp_(0, length - 1)
-        made = made.index_select(axis, index)
-    return made
+        output = output.index_select(axis, index)
+    return output
 
 
 def _linear(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
-    """Linear along each axis in turn, where the first elements of both lie upon each other."""
-    made = x
+    """Linear interpolation along each axis in turn; the first elements of input and output are aligned."""
+    output = x
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
         at = _source_coordinates(length, wanted, align_corners, half, x.device).clamp_(0, length - 1)
@@ -94,15 +94,15 @@ def _linear(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -
         share = (at - first).to(x.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
         low = first.long()
         high = (low + 1).clamp_max_(length - 1)
-        made = torch.lerp(made.index_select(axis, low), made.index_select(axis, high), share)
-    return made
+        output = torch.lerp(output.index_select(axis, low), output.index_select(axis, high), share)
+    return output
 
 
 @op(accepts=REAL, dtype=SAME)
 def resize_nearest(
     input_x: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """The nearest element; as in MindSpore, `half_pixel_centers` changes nothing in this class."""
+    """Nearest-neighbor resizing; as in MindSpore, `half_pixel_centers` has no effect in this class."""
     wanted = _output_size("ResizeNearestNeighbor", input_x, size, 2)
     if not align_corners and input_x.is_floating_point():
         return F.interpolate(input_x, wanted, mode="nearest")
@@ -113,13 +113,13 @@ def resize_nearest(
 def resize_nearest_to(
     input: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """The nearest element."""
-    _one_way("ResizeNearestNeighborV2", align_corners, half_pixel_centers)
+    """Nearest-neighbor resizing."""
+    _check_alignment("ResizeNearestNeighborV2", align_corners, half_pixel_centers)
     wanted = _output_size("ResizeNearestNeighborV2", input, size, 2)
     return _nearest(input, wanted, align_corners, half_pixel_centers)
 
 
-def _one_way(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
+def _check_alignment(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
     if align_corners and half_pixel_centers:
         raise ArgumentValueError(
             f"For '{name}', 'align_corners' and 'half_pixel_centers' can't be True at the same time."
@@ -130,8 +130,8 @@ def _one_way(name: str, align_corners: bool, half_pixel_centers: bool) -> None:
 def resize_bilinear(
     image: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Linear along both axes."""
-    _one_way("ResizeBilinearV2", align_corners, half_pixel_centers)
+    """Bilinear resizing."""
+    _check_alignment("ResizeBilinearV2", align_corners, half_pixel_centers)
     wanted = _output_size("ResizeBilinearV2", image, size, 2)
     if not image.is_floating_point():
         image = image.float()
@@ -141,9 +141,10 @@ def resize_bilinear(
 
 
 def _resize_cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: bool) -> Tensor:
-    """Cubic along each axis. As in MindSpore, with half pixels the curve is flatter and elements beyond the edge are
-    left out, else the edge goes on; places are rounded to 1/1024 of an element."""
-    made, sharp = x, -0.5 if half else -0.75
+    """Cubic interpolation along each axis. As in MindSpore, with half pixels the kernel is flatter and elements beyond
+    the edge are skipped, otherwise the edge is repeated; positions are rounded to 1/1024 of an element.
+    """
+    output, sharp = x, -0.5 if half else -0.75
     for axis, wanted in enumerate(size, 2):
         length = x.shape[axis]
         at = _source_coordinates(length, wanted, align_corners, half, x.device)
@@ -155,26 +156,26 @@ def _resize_cubic(x: Tensor, size: tuple[int, ...], align_corners: bool, half: b
             else (((sharp + 2) * d - (sharp + 3)) * d * d + 1)
             for d, far in ((t + 1, True), (t, False), (1 - t, False), (2 - t, True))
         ]
-        places = [first.long() + shift for shift in (-1, 0, 1, 2)]
+        neighbors = [first.long() + shift for shift in (-1, 0, 1, 2)]
         if half:
-            near = [w * ((p >= 0) & (p < length)) for w, p in zip(near, places, strict=True)]
+            near = [w * ((p >= 0) & (p < length)) for w, p in zip(near, neighbors, strict=True)]
             whole = near[0] + near[1] + near[2] + near[3]
             near = [w / whole for w in near]
         shape = (-1, *(1,) * (x.ndim - axis - 1))
         parts = [
-            made.index_select(axis, p.clamp(0, length - 1)) * w.reshape(shape)
-            for p, w in zip(places, near, strict=True)
+            output.index_select(axis, p.clamp(0, length - 1)) * w.reshape(shape)
+            for p, w in zip(neighbors, near, strict=True)
         ]
-        made = parts[0] + parts[1] + parts[2] + parts[3]
-    return made
+        output = parts[0] + parts[1] + parts[2] + parts[3]
+    return output
 
 
 @op(dtype=UNCHECKED)
 def resize_bicubic(
     images: Tensor, size: Any, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Tensor:
-    """Cubic along both axes."""
-    _one_way("ResizeBicubic", align_corners, half_pixel_centers)
+    """Bicubic resizing."""
+    _check_alignment("ResizeBicubic", align_corners, half_pixel_centers)
     wanted = _output_size("ResizeBicubic", images, size, 2)
     if not images.is_floating_point():
         images = images.float()
@@ -183,24 +184,24 @@ def resize_bicubic(
 
 @op(dtype=UNCHECKED)
 def resize_area(images: Tensor, size: Any, align_corners: bool = False) -> Tensor:
-    """The mean over the area of (N, H, W, C) that each new element covers."""
+    """Area resizing of (N, H, W, C): the mean over the area that each output element covers."""
     wanted = _output_size("ResizeArea", images, size, 2)
-    made = images.float().movedim(-1, 1)
+    output = images.float().movedim(-1, 1)
     for axis, count in enumerate(wanted, 2):
-        length = made.shape[axis]
+        length = output.shape[axis]
         scale = (length - 1) / (count - 1) if align_corners and count > 1 else length / count
         starts = torch.arange(count, dtype=torch.float32, device=images.device).reshape(-1, 1) * scale
         cells = torch.arange(length, dtype=torch.float32, device=images.device)
-        # the last element also stands for what lies beyond the end
+        # positions beyond the end use the last element
         end = torch.where(cells == length - 1, float("inf"), cells + 1)
         cover = (torch.minimum(starts + scale, end) - torch.maximum(starts, cells)).clamp_min(0) / scale
-        made = torch.movedim(torch.movedim(made, axis, -1) @ cover.T, -1, axis)
-    return made.movedim(1, -1)
+        output = torch.movedim(torch.movedim(output, axis, -1) @ cover.T, -1, axis)
+    return output.movedim(1, -1)
 
 
 @op(dtype=SAME)
 def resize_linear(x: Tensor, size: Any, coordinate_transformation_mode: str = "align_corners") -> Tensor:
-    """Linear along the last axis of (N, C, L)."""
+    """Linear resizing along the last axis of (N, C, L)."""
     known = ("align_corners", "half_pixel")
     if coordinate_transformation_mode not in known:
         raise ArgumentValueError(
@@ -223,7 +224,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """The input in another size, or times a factor, by one of seven modes; factors work for every mode here."""
+    """Resize the input to a size, or by a factor, in one of seven modes. Factors work in every mode."""
     if mode not in _RANKS:
         raise ArgumentValueError(f"For 'interpolate', 'mode' must be in '{list(_RANKS)}', but got {mode}")
     if input.ndim not in _RANKS[mode]:
@@ -238,7 +239,7 @@ def interpolate(
     if mode == "bicubic" and size is not None and scale_factor is None:
         wanted = _output_size("interpolate", input, (size, size) if isinstance(size, int) else size, 2)
         return _resize_cubic(input, wanted, bool(align_corners), not align_corners)
-    return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    return _interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
 @op("mint.nn.functional:interpolate", dtype=UNCHECKED)
@@ -250,16 +251,16 @@ def interpolate_mint(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """The input in another size, or times a factor."""
+    """Resize the input to a size, or by a factor."""
     known = [known for known in _RANKS if known not in ("area", "nearest-exact")]
     if mode not in known or input.ndim not in _RANKS[mode]:
         raise ArgumentValueError(
             f"For 'interpolate', 'mode' must be in '{known}' and fit the input, but got {mode} and {input.ndim}D"
         )
-    return _interpolated(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    return _interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
 
-def _interpolated(
+def _interpolate(
     input: Tensor,
     size: Any,
     scale_factor: Any,
@@ -273,10 +274,10 @@ def _interpolated(
         raise ArgumentValueError("For 'interpolate', 'size' and 'scale_factor' cannot be both empty")
     if size is not None:
         parts = list(size) if isinstance(size, (tuple, list)) else [size]
-        for place, part in enumerate(parts):
+        for axis_index, part in enumerate(parts):
             if isinstance(part, bool) or not isinstance(part, int):
                 raise ArgumentTypeError(
-                    f"For 'interpolate', the 'size[{place}]' must be int, but got '{type(part).__name__}'"
+                    f"For 'interpolate', the 'size[{axis_index}]' must be int, but got '{type(part).__name__}'"
                 )
     return F.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)
 
@@ -289,7 +290,7 @@ def upsample_mint(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The input in another size, or times a factor."""
+    """Resize the input to a size, or by a factor."""
     return interpolate_mint.raw(input, size, scale_factor, mode, align_corners)
 
 

@@ -1,4 +1,4 @@
-"""RoI align."""
+"""Region of interest (RoI) align."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["ROIAlign", "roi_align"]
 
 
-def _weighed(at: Tensor, length: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The two neighbours of each place along an axis, and their shares; both 0 outside."""
+def _bilinear_weights(at: Tensor, length: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The two neighbors of each position along an axis, and their weights; both 0 outside."""
     inside = (at >= -1) & (at <= length)
     at = at.clamp(0, length - 1)
     low = at.floor()
@@ -24,8 +24,8 @@ def _weighed(at: Tensor, length: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return first, (first + 1).clamp_max(length - 1), (1 - share) * inside, share * inside
 
 
-# differentiable=False: by the features it is (tests/unit/runtime/ops/nn/test_stateful_ops.py), by the regions
-# it is not.
+# differentiable=False: differentiable by the features (tests/unit/runtime/ops/nn/test_stateful_ops.py), but not by
+# the regions.
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def roi_align(
     features: Tensor,
@@ -36,15 +36,16 @@ def roi_align(
     sample_num: int = 2,
     roi_end_mode: int = 1,
 ) -> Tensor:
-    """Regions (number of the picture, x1, y1, x2, y2) of maps (N, C, H, W), each as the means of samples in
-    `pooled_height` by `pooled_width` cells."""
+    """RoI align: average samples of regions (image index, x1, y1, x2, y2) of feature maps (N, C, H, W) in
+    `pooled_height` by `pooled_width` cells.
+    """
     if features.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
         raise ArgumentValueError(
             f"For 'ROIAlign', 'features' must be (N, C, H, W) and 'rois' (M, 5), but the shapes are "
             f"{list(features.shape)} and {list(rois.shape)}."
         )
     height, width = features.shape[2:]
-    picture = rois[:, 0].long().reshape(-1, 1, 1)
+    image_index = rois[:, 0].long().reshape(-1, 1, 1)
     corners = rois[:, 1:].detach().to(features.dtype)
     low = corners[:, :2] * spatial_scale
     size = (corners[:, 2:] + roi_end_mode) * spatial_scale - low
@@ -54,27 +55,27 @@ def roi_align(
     if sample_num > 0:
         counts = torch.full_like(cell, sample_num)
         most_x = most_y = sample_num
-    else:  # as many samples as a cell has whole elements: how many that is must be known here
+    else:  # as many samples as a cell has elements: the number must be known on the host
         counts = cell.floor().clamp_min(1)
         most_x, most_y = (int(n) for n in to_python_list(counts.amax(0))) if len(rois) else (1, 1)
-    places = features.permute(0, 2, 3, 1)
+    channels_last = features.permute(0, 2, 3, 1)
     rows = torch.arange(pooled_height, device=rois.device)
     columns = torch.arange(pooled_width, device=rois.device)
-    made = features.new_zeros((rois.shape[0], pooled_height, pooled_width, features.shape[1]))
+    pooled = features.new_zeros((rois.shape[0], pooled_height, pooled_width, features.shape[1]))
     for down in range(most_y):
         y = low[:, 1:] + (rows + (down + 0.5) / counts[:, 1:]) * cell[:, 1:]
         for across in range(most_x):
             x = low[:, :1] + (columns + (across + 0.5) / counts[:, :1]) * cell[:, :1]
             used = ((down < counts[:, 1]) & (across < counts[:, 0])).reshape(-1, 1, 1)
-            for row, share_y in _pairs(_weighed(y, height)):
-                for column, share_x in _pairs(_weighed(x, width)):
+            for row, share_y in _neighbor_pairs(_bilinear_weights(y, height)):
+                for column, share_x in _neighbor_pairs(_bilinear_weights(x, width)):
                     share = share_y.unsqueeze(2) * share_x.unsqueeze(1) * used
-                    found = places[picture, row.unsqueeze(2), column.unsqueeze(1)]
-                    made = made + found * share.unsqueeze(-1)
-    return (made / counts.prod(1).reshape(-1, 1, 1, 1)).permute(0, 3, 1, 2)
+                    pixels = channels_last[image_index, row.unsqueeze(2), column.unsqueeze(1)]
+                    pooled = pooled + pixels * share.unsqueeze(-1)
+    return (pooled / counts.prod(1).reshape(-1, 1, 1, 1)).permute(0, 3, 1, 2)
 
 
-def _pairs(neighbours: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[tuple[Tensor, Tensor], ...]:
+def _neighbor_pairs(neighbours: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[tuple[Tensor, Tensor], ...]:
     first, second, near, far = neighbours
     return (first, near), (second, far)
 

@@ -1,1 +1,1 @@
-"""Linalg."""
+"""Linear algebra."""

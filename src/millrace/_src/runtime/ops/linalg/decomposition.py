@@ -1,4 +1,4 @@
-"""Decompositions, inverses and equations of matrices."""
+"""Matrix decompositions, inverses and linear solvers: qr, svd, cholesky, eig, lu_solve, lstsq."""
 
 from __future__ import annotations
 
@@ -77,20 +77,21 @@ __all__ = [
 
 
 def singular_values(matrix: Tensor) -> Tensor:
-    """The singular values, as they come beside the vectors: alone PyTorch computes them in another way, but not while a
-    step is recorded, and the last bits would differ."""
+    """Singular values, computed together with the vectors. Without them PyTorch uses another algorithm, except while a
+    step is captured, and the last bits would differ.
+    """
     return torch.linalg.svd(matrix, full_matrices=False).S
 
 
 @op("ops", "mint", "Tensor", "mint.linalg:inv", accepts=FLOATS_COMPLEX, dtype=SAME)
 def inverse(input: Tensor) -> Tensor:
-    """The inverses of matrices."""
+    """Inverse of matrices."""
     return torch.linalg.inv(input)
 
 
 @op(accepts=FLOATS_COMPLEX, dtype=SAME)
 def matrix_inverse(x: Tensor, adjoint: bool = False) -> Tensor:
-    """The inverses of matrices, or of their conjugate transposes."""
+    """Inverse of matrices, or of their conjugate transposes."""
     return torch.linalg.inv(x.mH if adjoint else x)
 
 
@@ -101,7 +102,7 @@ MatrixInverse = primitive("MatrixInverse", matrix_inverse)
     "ops", "Tensor", "ops:matrix_determinant", "Tensor:matrix_determinant", accepts=FLOATS_COMPLEX, dtype=SAME
 )
 def det(input: Tensor) -> Tensor:
-    """The determinants of matrices."""
+    """Determinant of matrices."""
     return torch.linalg.det(input)
 
 
@@ -110,7 +111,7 @@ MatrixDeterminant = primitive("MatrixDeterminant", det)
 
 @op("ops", "Tensor", accepts=FLOATS_COMPLEX, dtype=SAME)
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of determinants; nan where one is negative."""
+    """Logarithm of the determinant; NaN if it is negative."""
     return torch.logdet(input)
 
 
@@ -119,7 +120,7 @@ def logdet(input: Tensor) -> Tensor:
     accepts=FLOATS_COMPLEX, dtype=UNCHECKED,
 )  # fmt: skip
 def slogdet(input: Tensor) -> Any:
-    """The signs of determinants, and the logarithms of their absolute values."""
+    """Sign and logarithm of the absolute value of the determinant."""
     return torch.linalg.slogdet(input)
 
 
@@ -128,20 +129,20 @@ LogMatrixDeterminant = primitive("LogMatrixDeterminant", slogdet)
 
 @op("ops", "Tensor", dtype=SAME)
 def cholesky(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The triangular factors of symmetric positive matrices."""
-    half = input_x.tril()  # nothing above the diagonal is read, so nothing there gets a gradient
+    """Cholesky factor of symmetric positive-definite matrices."""
+    half = input_x.tril()  # the upper triangle is not read, so it gets no gradient
     return torch.linalg.cholesky(half + half.tril(-1).mH, upper=upper)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def cholesky_inverse(input_x: Tensor, upper: bool = False) -> Tensor:
-    """The inverses of matrices whose triangular factors are given."""
+    """Inverse of matrices given by their Cholesky factors."""
     return torch.cholesky_inverse(input_x.triu() if upper else input_x.tril(), upper)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """The solutions of equations A x = input, where `input2` is the triangular factor of A."""
+    """Solution of A x = input, where `input2` is the Cholesky factor of A."""
     return torch.cholesky_solve(input, input2.triu() if upper else input2.tril(), upper)
 
 
@@ -156,7 +157,7 @@ def _qr(matrix: Tensor, complete: bool) -> Any:
 
 @op("ops", dtype=UNCHECKED)
 def qr(input: Tensor, mode: str = "reduced") -> Any:
-    """The orthogonal and the upper triangular factor of matrices."""
+    """QR decomposition: the orthogonal and the upper triangular factor."""
     if mode not in ("reduced", "complete"):
         raise ArgumentTypeError(f"For 'qr', 'mode' must be 'reduced' or 'complete', but got {mode!r}.")
     return _qr(input, mode == "complete")
@@ -164,19 +165,19 @@ def qr(input: Tensor, mode: str = "reduced") -> Any:
 
 @op("mint.linalg:qr", dtype=UNCHECKED)
 def qr_mint(A: Tensor, mode: str = "reduced") -> Any:
-    """The orthogonal and the upper triangular factor of matrices; with mode "r", only the second."""
+    """QR decomposition: the orthogonal and the upper triangular factor; with mode "r" only the second."""
     return torch.linalg.qr(A, mode)
 
 
 @op("Tensor:qr", dtype=UNCHECKED)
 def qr_method(input: Tensor, some: bool = True) -> Any:
-    """The orthogonal and the upper triangular factor of matrices; whole ones where `some` is False."""
+    """QR decomposition: the orthogonal and the upper triangular factor; complete if `some` is False."""
     return _qr(input, not some)
 
 
 @op(dtype=UNCHECKED)
 def qr_full(x: Tensor, full_matrices: bool = False) -> Any:
-    """The orthogonal and the upper triangular factor of matrices."""
+    """QR decomposition: the orthogonal and the upper triangular factor."""
     return _qr(x, full_matrices)
 
 
@@ -185,7 +186,7 @@ Qr = primitive("Qr", qr_full)
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """The singular values of matrices, largest first, with the vectors on the left and on the right."""
+    """Singular value decomposition: singular values, largest first, and the left and right singular vectors."""
     if not compute_uv:
         return singular_values(input)
     u, s, vh = torch.linalg.svd(input, full_matrices)
@@ -194,7 +195,7 @@ def svd(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> 
 
 @op(dtype=UNCHECKED)
 def svd_all(input: Tensor, full_matrices: bool = False, compute_uv: bool = True) -> Any:
-    """The singular values and vectors of matrices; the vectors are zeros where they are not asked for."""
+    """Singular values and vectors; the vectors are zeros unless `compute_uv` is set."""
     if compute_uv:
         return svd.raw(input, full_matrices)
     values = singular_values(input)
@@ -206,19 +207,19 @@ Svd = primitive("Svd", svd_all)
 
 @op("ops", dtype=UNCHECKED)
 def eig(A: Tensor) -> Any:
-    """The eigenvalues and eigenvectors of matrices, as complex numbers."""
+    """Complex eigenvalues and eigenvectors."""
     return torch.linalg.eig(A)
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of matrices, as complex numbers."""
+    """Complex eigenvalues."""
     return torch.linalg.eigvals(A)
 
 
 @op(dtype=UNCHECKED)
 def eig_all(x: Tensor, compute_v: bool = False) -> Any:
-    """The eigenvalues of matrices, and their eigenvectors where asked for."""
+    """Complex eigenvalues, and the eigenvectors if `compute_v` is set."""
     if compute_v:
         return torch.linalg.eig(x)
     values = torch.linalg.eigvals(x)
@@ -228,23 +229,23 @@ def eig_all(x: Tensor, compute_v: bool = False) -> Any:
 Eig = primitive("Eig", eig_all)
 
 
-def _damped(matrix: Tensor, rhs: Tensor, price: Any) -> Tensor:
-    """The x with the least |matrix @ x - rhs|^2 + price |x|^2."""
+def _ridge_solve(matrix: Tensor, rhs: Tensor, price: Any) -> Tensor:
+    """Ridge regression: the x that minimizes |matrix @ x - rhs|^2 + price |x|^2."""
     eye = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
     return torch.linalg.solve(matrix.mH @ matrix + price * eye, matrix.mH @ rhs)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def lstsq(input: Tensor, A: Tensor) -> Tensor:
-    """The x for which input @ x comes nearest to A."""
+    """Least-squares solution of input @ x = A."""
     right = A.unsqueeze(-1) if A.ndim == 1 else A
     return torch.linalg.pinv(input) @ right
 
 
 @op(dtype=SAME)
 def lstsq_damped(matrix: Tensor, rhs: Tensor, fast: bool = True, l2_regularizer: float = 0.0) -> Tensor:
-    """The x for which matrix @ x comes nearest to rhs, with a price on the size of x."""
-    return _damped(matrix, rhs, l2_regularizer) if fast and l2_regularizer else lstsq.raw(matrix, rhs)
+    """Least-squares solution of matrix @ x = rhs with L2 regularization."""
+    return _ridge_solve(matrix, rhs, l2_regularizer) if fast and l2_regularizer else lstsq.raw(matrix, rhs)
 
 
 Lstsq = primitive("Lstsq", lstsq_damped)
@@ -252,7 +253,7 @@ Lstsq = primitive("Lstsq", lstsq_damped)
 
 @op("ops", "Tensor", dtype=SAME)
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solutions of equations A x = b, where A is given by its triangular factors and pivots."""
+    """Solution of A x = b, where A is given by its LU factorization and pivots."""
     return torch.linalg.lu_solve(LU_data, LU_pivots, b)
 
 
@@ -260,7 +261,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """The permutation and the two triangular factors that a packed decomposition holds."""
+    """Permutation and triangular factors of a packed LU factorization."""
     return torch.lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)
 
 
@@ -270,19 +271,19 @@ LuUnpack = primitive("LuUnpack", lu_unpack)
 
 @op("ops", "Tensor", dtype=UNCHECKED, differentiable=False)
 def geqrf(input: Tensor) -> Any:
-    """The packed form of a QR decomposition: reflectors below the diagonal, and their factors."""
+    """Packed QR decomposition: Householder reflectors below the diagonal, and their factors."""
     return torch.geqrf(input)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """The first columns of the product of reflectors."""
+    """First columns of the product of Householder reflectors."""
     return torch.linalg.householder_product(input, input2)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of reflectors with a matrix, from the left or the right, transposed or not."""
+    """Product of Householder reflectors with a matrix, from the left or the right, optionally transposed."""
     return torch.ormqr(input, tau, other, left, transpose)
 
 
@@ -293,13 +294,13 @@ Ormqr = primitive("Ormqr", ormqr)
 
 @op("ops", accepts=FLOATS_COMPLEX, dtype=SAME)
 def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
-    """The pseudo-inverses of matrices; singular values below the tolerance count as zero."""
+    """Pseudo-inverse of matrices; singular values below the tolerance count as zero."""
     return torch.linalg.pinv(x, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 @op("ops", dtype=SAME)
 def matrix_exp(input: Tensor) -> Tensor:
-    """The exponentials of matrices."""
+    """Matrix exponential."""
     return torch.linalg.matrix_exp(input)
 
 
@@ -308,7 +309,7 @@ MatrixExp = primitive("MatrixExp", matrix_exp)
 
 @op(dtype=SAME, differentiable=False)
 def matrix_logarithm(x: Tensor) -> Tensor:
-    """The logarithms of complex matrices, by their eigenvectors."""
+    """Matrix logarithm of complex matrices, by eigendecomposition."""
     if not x.is_complex():
         raise ArgumentTypeError(f"For 'MatrixLogarithm', the input must be complex, but got {x.dtype}.")
     values, vectors = torch.linalg.eig(x)
@@ -320,7 +321,7 @@ MatrixLogarithm = primitive("MatrixLogarithm", matrix_logarithm)
 
 @op("ops", "Tensor", dtype=SAME)
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """Whole powers of matrices; negative ones of the inverse."""
+    """Integer power of matrices; negative powers are powers of the inverse."""
     return torch.linalg.matrix_power(input, n)
 
 
@@ -329,7 +330,7 @@ MatrixPower = primitive("MatrixPower", matrix_power)
 
 @op("ops", dtype=SAME)
 def matrix_solve(matrix: Tensor, rhs: Tensor, adjoint: bool = False) -> Tensor:
-    """The solutions of equations matrix @ x = rhs."""
+    """Solution of matrix @ x = rhs."""
     return torch.linalg.solve(matrix.mH if adjoint else matrix, rhs)
 
 
@@ -338,8 +339,12 @@ MatrixSolve = primitive("MatrixSolve", matrix_solve)
 
 @op(dtype=SAME)
 def matrix_solve_ls(matrix: Tensor, rhs: Tensor, l2_regularizer: Tensor, fast: bool = True) -> Tensor:
-    """The x for which matrix @ x comes nearest to rhs, with a price on the size of x."""
-    return _damped(matrix, rhs, l2_regularizer.to(matrix.dtype)) if fast else torch.linalg.pinv(matrix) @ rhs
+    """Least-squares solution of matrix @ x = rhs with L2 regularization."""
+    return (
+        _ridge_solve(matrix, rhs, l2_regularizer.to(matrix.dtype))
+        if fast
+        else torch.linalg.pinv(matrix) @ rhs
+    )
 
 
 MatrixSolveLs = primitive("MatrixSolveLs", matrix_solve_ls)
@@ -347,7 +352,7 @@ MatrixSolveLs = primitive("MatrixSolveLs", matrix_solve_ls)
 
 @op(dtype=SAME)
 def matrix_triangular_solve(matrix: Tensor, rhs: Tensor, lower: bool = True, adjoint: bool = False) -> Tensor:
-    """The solutions of equations with triangular matrices; what lies on the other side is not read."""
+    """Solution of a linear system with triangular matrices; the other triangle is not read."""
     if adjoint:
         return torch.linalg.solve_triangular(matrix.mH, rhs, upper=lower)
     return torch.linalg.solve_triangular(matrix, rhs, upper=not lower)
@@ -360,15 +365,15 @@ MatrixTriangularSolve = primitive("MatrixTriangularSolve", matrix_triangular_sol
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The solutions of equations with triangular matrices, and the matrices."""
+    """Solution of a linear system with triangular matrices, and the matrices."""
     matrix = A.mT if transpose else A
-    found = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
-    return found, A.broadcast_to(found.shape[:-2] + A.shape[-2:]).clone()
+    solution = torch.linalg.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
+    return solution, A.broadcast_to(solution.shape[:-2] + A.shape[-2:]).clone()
 
 
 @op("ops", "mint", dtype=SAME)
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """Sum of the diagonal of a matrix."""
     if input.ndim != 2:
         raise OperationError(f"For 'trace', the input must be a matrix, but got shape {tuple(input.shape)}.")
     return torch.diagonal(input).sum().to(input.dtype)
@@ -379,14 +384,14 @@ Trace = primitive("Trace", trace)
 
 @op("Tensor:trace", dtype=SAME)
 def trace_method(input: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sums of the diagonals of two axes."""
+    """Sum of the diagonal of two axes."""
     check_axes((axis1, axis2), input.ndim)
     return torch.diagonal(input, offset, axis1, axis2).sum(-1).to(dtype or input.dtype)
 
 
 @op(dtype=SAME)
 def tridiagonal_mat_mul(superdiag: Tensor, maindiag: Tensor, subdiag: Tensor, rhs: Tensor) -> Tensor:
-    """The products of matrices, given by three diagonals, with others."""
+    """Product of tridiagonal matrices, given by three diagonals, with matrices."""
     up, down = torch.roll(rhs, -1, -2).clone(), torch.roll(rhs, 1, -2).clone()
     up[..., -1, :], down[..., 0, :] = 0, 0
     return superdiag.mT * up + maindiag.mT * rhs + subdiag.mT * down

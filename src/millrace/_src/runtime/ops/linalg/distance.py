@@ -18,13 +18,13 @@ __all__ = ["Cdist", "Pdist", "cdist", "cdist_mint", "cosine_similarity", "dist",
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along an axis."""
+    """Cosine similarity of vectors along an axis."""
     return F.cosine_similarity(x1, x2, dim, eps)
 
 
 @op("ops", dtype=SAME)
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
-    """The p-norm of the difference of two tensors."""
+    """p-norm of the difference of two tensors."""
     if not isinstance(other, Tensor):
         raise ArgumentTypeError(f"For 'dist', 'other' must be a Tensor, but got {other!r}.")
     return torch.dist(input, other, p)
@@ -32,7 +32,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 
 @op("ops", dtype=SAME)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
-    """The distance of each row of one matrix to each of another."""
+    """Pairwise p-norm distances between the rows of two matrices."""
     return torch.cdist(x1, x2, p, compute_mode="donot_use_mm_for_euclid_dist")
 
 
@@ -40,7 +40,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
 def cdist_mint(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:
-    """The distance of each row of one matrix to each of another."""
+    """Pairwise p-norm distances between the rows of two matrices."""
     return torch.cdist(x1, x2, p, compute_mode)
 
 
@@ -49,7 +49,7 @@ Cdist = primitive("Cdist", cdist)
 
 @op("ops", dtype=SAME)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of each pair of rows."""
+    """p-norm distance of each pair of rows."""
     return torch.nn.functional.pdist(input, p)
 
 

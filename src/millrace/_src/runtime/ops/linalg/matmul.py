@@ -1,4 +1,4 @@
-"""Products of matrices, vectors and tensors."""
+"""Matrix products: matmul, bmm, addmm, dot, einsum, kron, cross."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 
-def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
-    """A matrix product. CUDA has no kernel for integers, so those are multiplied on the host."""
+def _multiply_matrices(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+    """Matrix product. CUDA has no kernel for integers, so those are multiplied on the host."""
     if a.is_cuda and not (a.is_floating_point() or a.is_complex()):
         return multiply(a.cpu(), b.cpu()).to(a.device)
     return multiply(a, b)
@@ -59,35 +59,35 @@ def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor)
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product of matrices, of stacks of them, or of a matrix and a vector; stacks broadcast."""
-    return _product(torch.matmul, input, other)
+    """Matrix product of matrices, batches of matrices and vectors; batch axes are broadcast."""
+    return _multiply_matrices(torch.matmul, input, other)
 
 
-def _stacks(name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
-    """The product of two stacks of the same shape, either side transposed."""
+def _multiply_batches(name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """Product of two batches of the same shape, either operand transposed."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[:-2] != b.shape[:-2]:
         raise ArgumentValueError(
             f"For '{name}', the inputs must be matrices or stacks of them of one shape, but got {tuple(a.shape)} and "
             f"{tuple(b.shape)}; ops.matmul broadcasts."
         )
-    return _product(torch.matmul, a.mT if transpose_a else a, b.mT if transpose_b else b)
+    return _multiply_matrices(torch.matmul, a.mT if transpose_a else a, b.mT if transpose_b else b)
 
 
 @op(dtype=SAME)
 def mat_mul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    """The product of two matrices, either of them transposed."""
+    """Matrix product, either operand optionally transposed."""
     if x.ndim != 2 or y.ndim != 2:
         raise ArgumentValueError(
             f"For 'MatMul', the inputs must be matrices, but got shapes {tuple(x.shape)} and {tuple(y.shape)}; "
             "ops.BatchMatMul and ops.matmul take stacks."
         )
-    return _product(torch.mm, x.t() if transpose_a else x, y.t() if transpose_b else y)
+    return _multiply_matrices(torch.mm, x.t() if transpose_a else x, y.t() if transpose_b else y)
 
 
 @op(dtype=SAME)
 def batch_mat_mul(x: Tensor, y: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    """The products of two stacks of matrices, either side transposed."""
-    return _stacks("BatchMatMul", x, y, transpose_a, transpose_b)
+    """Batch matrix product, either operand optionally transposed."""
+    return _multiply_batches("BatchMatMul", x, y, transpose_a, transpose_b)
 
 
 MatMul = primitive("MatMul", mat_mul)
@@ -96,36 +96,36 @@ BatchMatMul = primitive("BatchMatMul", batch_mat_mul)
 
 @op("ops", "Tensor", dtype=SAME)
 def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices."""
-    return _stacks("bmm", input_x, mat2, False, False)
+    """Batch matrix product."""
+    return _multiply_batches("bmm", input_x, mat2, False, False)
 
 
 @op("mint:bmm", dtype=SAME)
 def bmm_mint(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices."""
-    return _product(torch.bmm, input, mat2)
+    """Batch matrix product."""
+    return _multiply_matrices(torch.bmm, input, mat2)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
-    return _product(torch.mm, input, mat2)
+    """Matrix product of two matrices."""
+    return _multiply_matrices(torch.mm, input, mat2)
 
 
 @op("ops", dtype=SAME)
 def mv(mat: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Product of a matrix and a vector."""
     return torch.mv(mat, vec)
 
 
 @op("mint:mv", dtype=SAME)
 def mv_mint(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """Product of a matrix and a vector."""
     return torch.mv(input, vec)
 
 
-def _plus(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """beta * input + alpha * product, where `input` broadcasts."""
+def _add_product(input: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """beta * input + alpha * product; `input` is broadcast."""
     return torch.add(input if beta == 1 else input * beta, product if alpha == 1 else product * alpha)
 
 
@@ -137,43 +137,43 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """The tensor itself becomes beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2), in place."""
     return input.addmm_(mat1, mat2, beta=beta, alpha=alpha)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the sum of the products of two stacks of matrices."""
-    return _plus(input, torch.bmm(batch1, batch2).sum(0), beta, alpha)
+    """beta * input + alpha * sum of (batch1[i] @ batch2[i])."""
+    return _add_product(input, torch.bmm(batch1, batch2).sum(0), beta, alpha)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the products of two stacks of matrices."""
+    """beta * input + alpha * (batch1 @ batch2), per batch entry."""
     return torch.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 @op("ops:baddbmm_ext", dtype=SAME)
 def baddbmm_ext(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * the products of two stacks of matrices."""
+    """beta * input + alpha * (batch1 @ batch2), per batch entry."""
     return torch.baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
-    return _plus(input, torch.mv(mat, vec), beta, alpha)
+    return _add_product(input, torch.mv(mat, vec), beta, alpha)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * x + alpha * the outer product of two vectors."""
-    return _plus(x, torch.outer(vec1, vec2), beta, alpha)
+    """beta * x + alpha * outer product of two vectors."""
+    return _add_product(x, torch.outer(vec1, vec2), beta, alpha)
 
 
 @op("ops", dtype=SAME)
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products along the last axis of the first and the last but one of the second."""
+    """Sum of products over the last axis of the first operand and the second-to-last axis of the second."""
     if input.ndim < 2 or other.ndim < 2:
         raise ArgumentValueError(
             f"For 'dot', the inputs must have at least 2 dimensions, but got shapes {tuple(input.shape)} and "
@@ -184,13 +184,13 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 @op("mint:dot", "Tensor:dot", dtype=SAME)
 def dot_mint(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of two vectors."""
+    """Dot product of two vectors."""
     return torch.dot(input, other)
 
 
 @op("ops", dtype=SAME)
 def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
-    """The sums of products along axes of both: so many of the last and first, or a pair of lists."""
+    """Tensor contraction over axes of both operands: a number of last and first axes, or a pair of lists."""
     if isinstance(axes, int):
         if axes < 0:
             raise ArgumentValueError(f"For 'tensor_dot', 'axes' must be at least 0, but got {axes}.")
@@ -209,7 +209,7 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
 
 @op("ops", dtype=SAME)
 def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
-    """Per row of the batch, the sums of products along one axis of each."""
+    """Per batch entry, contraction of one axis of each operand."""
     if x1.ndim < 2 or x2.ndim < 2:
         raise ArgumentValueError(
             f"For 'batch_dot', the inputs must have at least 2 dimensions, but got shapes {tuple(x1.shape)} and "
@@ -225,30 +225,30 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
             f"For 'batch_dot', the axes must not be that of the batch, but got {axes!r}."
         )
     left, right = x1.movedim(one, -1), x2.movedim(two, 1)
-    made = torch.bmm(
+    product = torch.bmm(
         left.flatten(1, -2) if x1.ndim > 2 else left.unsqueeze(1),
         right.flatten(2) if x2.ndim > 2 else right.unsqueeze(2),
     )
     if x1.ndim == x2.ndim == 2:
-        return made.squeeze(-1)
-    return made.reshape(x1.shape[0], *left.shape[1:-1], *right.shape[2:])
+        return product.squeeze(-1)
+    return product.reshape(x1.shape[0], *left.shape[1:-1], *right.shape[2:])
 
 
 @op("ops", "Tensor", dtype=SAME)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products along the last axes of both; with a single number, its product with each element."""
+    """Inner product over the last axes of both operands; with a scalar, elementwise product."""
     return torch.inner(input, other)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of a vector times each of another, as a matrix."""
+    """Outer product of two vectors."""
     return torch.outer(input, vec2)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def ger(input: Tensor, vec2: Tensor) -> Tensor:
-    """Each element of a vector times each of another, as a matrix."""
+    """Outer product of two vectors."""
     return torch.outer(input, vec2)
 
 
@@ -257,20 +257,20 @@ Ger = primitive("Ger", ger)
 
 @op("ops", dtype=SAME)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Each element of the first times the whole second, as blocks."""
-    return torch.kron(input.contiguous(), other.contiguous())  # its backward cannot do strides
+    """Kronecker product."""
+    return torch.kron(input.contiguous(), other.contiguous())  # its backward requires contiguous tensors
 
 
 @op("ops", "mint", "ops:einsum_ext", dtype=SAME)
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products that an equation in letters names: ``"ij,jk->ik"`` is the product of matrices."""
-    given = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
-    return torch.einsum(equation, *given)
+    """Einstein summation: ``"ij,jk->ik"`` is the matrix product."""
+    tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
+    return torch.einsum(equation, *tensors)
 
 
 @op(dtype=UNCHECKED)
 def einsum_of(equation: str, inputs: Any) -> Tensor:
-    """Sums of products that an equation in letters names."""
+    """Einstein summation."""
     return torch.einsum(equation, *inputs)
 
 
@@ -279,7 +279,7 @@ Einsum = primitive("Einsum", einsum_of, init=("equation",))
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vectors that stand on both, along an axis of length 3: the first such axis where none is named."""
+    """Cross product along an axis of length 3; by default the first such axis."""
     if dim is None or dim == -65530:
         lengths = list(input.shape)
         if 3 not in lengths:
@@ -293,6 +293,6 @@ Cross = primitive("Cross", cross, dim=-65530)
 
 @op("ops", dtype=SAME)
 def vecdot(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:
-    """The sums of products along an axis, the first side conjugated."""
+    """Dot product of vectors along an axis; the first operand is conjugated."""
     check_axes((axis,), x.ndim)
     return torch.linalg.vecdot(x, y, dim=axis)

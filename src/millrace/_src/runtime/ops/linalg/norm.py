@@ -1,4 +1,4 @@
-"""Norms and distances."""
+"""Norms and conditioning: vector_norm, matrix_norm, renorm, cond."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ __all__ = [
 def matrix_norm_impl(
     x: Tensor, order: Any, over: Any = (-2, -1), keepdim: bool = False, dtype: Any = None
 ) -> Tensor:
-    """The norm of matrices; those by singular values have the same bits while a step is recorded."""
+    """Matrix norm; norms by singular values have the same bits while a step is captured."""
     if order != "nuc" and order not in (2, -2):
         return torch.linalg.matrix_norm(x, order, over, keepdim, dtype=dtype)
     rows, columns = over
     values = singular_values(torch.movedim(x if dtype is None else x.to(dtype), (rows, columns), (-2, -1)))
-    made = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
+    norms = values.sum(-1) if order == "nuc" else values.amax(-1) if order == 2 else values.amin(-1)
     if not keepdim:
-        return made
+        return norms
     first, last = sorted(axis % x.ndim for axis in over)
-    return made.unsqueeze(first).unsqueeze(last)
+    return norms.unsqueeze(first).unsqueeze(last)
 
 
 @op("ops", dtype=UNCHECKED)
 def matrix_norm(
     A: Tensor, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm of the matrices along two axes."""
+    """Norm of matrices along two axes."""
     return matrix_norm_impl(A, ord, axis, keepdims, dtype)
 
 
@@ -63,7 +63,7 @@ def matrix_norm(
 def matrix_norm_mint(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm of the matrices along two axes."""
+    """Norm of matrices along two axes."""
     return matrix_norm_impl(A, ord, dim, keepdim, dtype)
 
 
@@ -71,7 +71,7 @@ def matrix_norm_mint(
 def vector_norm(
     x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    """Norm of vectors along axes; by default of all elements as one vector."""
     return torch.linalg.vector_norm(x, ord, axis, keepdims, dtype=dtype)
 
 
@@ -79,7 +79,7 @@ def vector_norm(
 def vector_norm_mint(
     x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm of vectors along axes; of all elements as one vector where none is named."""
+    """Norm of vectors along axes; by default of all elements as one vector."""
     return torch.linalg.vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
@@ -87,7 +87,7 @@ def vector_norm_mint(
 def norm_mint(
     input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A norm along axes; of all elements as one vector where none is named."""
+    """Norm along axes; by default of all elements as one vector."""
     order = 2 if p in (None, "fro") else p
     if order == "nuc":
         return matrix_norm_impl(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
@@ -96,7 +96,7 @@ def norm_mint(
 
 @op("ops", dtype=UNCHECKED)
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """How much a matrix amplifies errors: its norm times that of its inverse."""
+    """Condition number of a matrix: its norm times the norm of its inverse."""
     if p in (None, 2, -2):
         values = singular_values(A)
         low, high = values.amin(-1), values.amax(-1)
@@ -106,13 +106,13 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @op("ops", "Tensor", dtype=SAME)
 def renorm(input: Tensor, p: int, axis: int, maxnorm: float) -> Tensor:
-    """Slices of an axis whose norm is above `maxnorm`, scaled down to it."""
+    """Scale slices of an axis whose norm is above `maxnorm` down to that norm."""
     return torch.renorm(input, p, axis, maxnorm)
 
 
 @op(dtype=SAME)
 def renorm_first(x: Tensor, p: int, dim: int, maxnorm: float) -> Tensor:
-    """Slices of an axis whose norm is above `maxnorm`, scaled down to it."""
+    """Scale slices of an axis whose norm is above `maxnorm` down to that norm."""
     return torch.renorm(x, p, dim, maxnorm)
 
 
@@ -121,7 +121,7 @@ Renorm = primitive("Renorm", renorm_first, init=("p", "dim", "maxnorm"))
 
 @op(dtype=SAME)
 def lp_norm(input: Tensor, axis: Any, p: int = 2, keep_dims: bool = False, epsilon: float = 1e-12) -> Tensor:
-    """The p-norm along axes."""
+    """p-norm along axes."""
     return torch.linalg.vector_norm(input, p, normalize_axes(axis, input.ndim), keep_dims)
 
 
@@ -130,7 +130,7 @@ LpNorm = primitive("LpNorm", lp_norm, init=("axis", "p", "keep_dims", "epsilon")
 
 @op(dtype=SAME)
 def euclidean_norm(x: Tensor, axes: Tensor, keep_dims: bool = False) -> Tensor:
-    """The square root of the sum of squares along axes."""
+    """Euclidean norm along axes."""
     over = tuple(to_python_list(axes)) if axes.ndim else (int(axes),)
     return torch.linalg.vector_norm(x, 2, check_axes(over, x.ndim), keep_dims).to(x.dtype)
 
@@ -140,7 +140,7 @@ EuclideanNorm = primitive("EuclideanNorm", euclidean_norm)
 
 @op(dtype=SAME)
 def nuclear_norm(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of matrices."""
+    """Nuclear norm: the sum of the singular values of matrices."""
     return matrix_norm_impl(x, "nuc", tuple(dim) if dim else (-2, -1), keepdim)
 
 
@@ -149,18 +149,18 @@ NuclearNorm = primitive("NuclearNorm", nuclear_norm)
 
 @op(dtype=SAME)
 def l1_penalty(weights: Tensor, scale: float) -> Tensor:
-    """The sum of the absolute values, times `scale`."""
+    """L1 penalty: the sum of the absolute values times `scale`."""
     return weights.abs().sum() * scale
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def l2_norm(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """The square root of the sum of squares along axes; along all of them where none is named."""
+    """Euclidean norm along axes; by default along all of them."""
     return torch.linalg.vector_norm(x, 2, normalize_axes(axis, x.ndim), keep_dims)
 
 
 @op("ops", "mint.linalg", "Tensor", dtype=SAME)
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A norm of vectors along one axis or of matrices along two; all elements as one vector where neither is said."""
+    """Vector norm along one axis or matrix norm along two; without axes, the norm of all elements as one vector."""
     over = tuple(dim) if isinstance(dim, list) else dim
     return torch.linalg.norm(A, ord, over, keepdim, dtype=dtype)

@@ -1,1 +1,1 @@
-"""Math."""
+"""Elementwise math, reductions and statistics."""

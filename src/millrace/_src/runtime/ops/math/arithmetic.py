@@ -1,4 +1,4 @@
-"""Arithmetic of elements that is needed less often: signs, parts, remainders, blends, comparisons within limits."""
+"""Less common arithmetic: copysign, gcd, ldexp, logaddexp, float_power, div_no_nan, squared_difference."""
 
 from __future__ import annotations
 
@@ -64,27 +64,24 @@ __all__ = [
 ]
 
 
-# --- pairs ------------------------------------------------------------------------------------------------------
-
-
 @op("ops", "Tensor", dtype=UNCHECKED)
 def copysign(x: Tensor, other: Tensor | float) -> Tensor:
-    """The size of the first with the sign of the second."""
+    """Magnitude of the first operand with the sign of the second."""
     return torch.copysign(x, other)
 
 
 @op("ops", "Tensor", dtype=PROMOTE)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of two; nan is passed over."""
+    """Elementwise maximum; NaN is ignored."""
     if release < (2, 14):
         return torch.fmax(input, other)
-    # later releases split the gradient of equal elements
+    # later releases of PyTorch split the gradient of equal elements
     return torch.where((input >= other) | other.isnan(), input, other)
 
 
 @op("ops", "Tensor", dtype=PROMOTE)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of two; nan is passed over."""
+    """Elementwise minimum; NaN is ignored."""
     if release < (2, 14):
         return torch.fmin(input, other)
     return torch.where((input <= other) | other.isnan(), input, other)
@@ -92,25 +89,25 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", accepts=INTEGERS, dtype=PROMOTE, differentiable=False)
 def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest number that divides both."""
+    """Greatest common divisor."""
     return torch.gcd(input, other)
 
 
 @op("ops", "Tensor", accepts=INTEGERS, dtype=PROMOTE, differentiable=False)
 def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least number that both divide."""
+    """Least common multiple."""
     return torch.lcm(input, other)
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above it, and the second operand at 0."""
+    """Heaviside step function: 0 for negative elements, 1 for positive ones, and `values` at 0."""
     return torch.heaviside(input, values)
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number that the type holds, in the direction of the second."""
+    """Next representable number from the first operand towards the second."""
     return torch.nextafter(input, other)
 
 
@@ -124,18 +121,18 @@ NextAfter = primitive("NextAfter", nextafter)
 
 @op("ops", dtype=SAME)
 def ldexp(x: Tensor, other: Tensor) -> Tensor:
-    """The first times 2 to the power of the second."""
-    return _scaled(x, other)
+    """The first operand times 2 to the power of the second."""
+    return _ldexp(x, other)
 
 
 @op("Tensor:ldexp", dtype=SAME)
 def ldexp_method(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor times 2 to the power of the second."""
-    return _scaled(input, other)
+    """The tensor times 2 to the power of `other`."""
+    return _ldexp(input, other)
 
 
-def _scaled(x: Tensor, power: Tensor) -> Tensor:
-    """x times 2 to the power; PyTorch's own ldexp takes whole powers below 0 for 0 in its gradient."""
+def _ldexp(x: Tensor, power: Tensor) -> Tensor:
+    """x * 2 ** power. The gradient of PyTorch's ldexp takes negative integer powers as 0."""
     if not power.is_floating_point():
         power = power.to(x.dtype if x.is_floating_point() else torch.float32)
     return x * torch.exp2(power)
@@ -143,43 +140,43 @@ def _scaled(x: Tensor, power: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """The logarithm of the sum of two exponentials, without overflow."""
+    """Logarithm of the sum of two exponentials, without overflow."""
     return torch.logaddexp(input, other)
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """The logarithm of the sum of two exponentials, to the base of 2, without overflow."""
+    """Base-2 logarithm of the sum of two powers of 2, without overflow."""
     return torch.logaddexp2(input, other)
 
 
-def _double(input: Any, exponent: Any) -> Tensor:
+def _power_float64(input: Any, exponent: Any) -> Tensor:
     left, right = promote_operands(input, exponent)
-    kind = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
-    return torch.pow(left.to(kind), right.to(kind))
+    wide_dtype = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
+    return torch.pow(left.to(wide_dtype), right.to(wide_dtype))
 
 
 @op("ops", "mint", "ops:float_power_ext", dtype=UNCHECKED)
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """The power in float64."""
-    return _double(input, exponent)
+    """Power in float64."""
+    return _power_float64(input, exponent)
 
 
 @op("Tensor:float_power", dtype=UNCHECKED, also={"exponent": "other"})
 def float_power_method(input: Tensor, other: Tensor | float) -> Tensor:
-    """The power in float64."""
-    return _double(input, other)
+    """Power in float64."""
+    return _power_float64(input, other)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def truncate_div(x: Any, y: Any) -> Tensor:
-    """The quotient, cut towards 0."""
+    """Quotient truncated towards 0."""
     return torch.div(*promote_operands(x, y), rounding_mode="trunc")
 
 
 @op("ops", dtype=UNCHECKED)
 def truncate_mod(x: Any, y: Any) -> Tensor:
-    """What is left after a division that is cut towards 0: it has the sign of the first."""
+    """Remainder of the division truncated towards 0; it has the sign of the dividend."""
     return torch.fmod(*promote_operands(x, y))
 
 
@@ -190,33 +187,33 @@ Mod = primitive("Mod", truncate_mod, init=())
 
 @op(dtype=UNCHECKED)
 def div_primitive(x: Any, y: Any) -> Tensor:
-    """The quotient; of whole numbers too."""
+    """Quotient of two tensors, for integers too."""
     return torch.true_divide(*promote_operands(x, y))
 
 
 Div = primitive("Div", div_primitive, init=())
 
 
-def _without_zeros(made: Tensor, zeros: Tensor) -> Tensor:
-    return torch.where(zeros, torch.zeros_like(made), made)
+def _zero_where(quotient: Tensor, zeros: Tensor) -> Tensor:
+    return torch.where(zeros, torch.zeros_like(quotient), quotient)
 
 
-def _safe(y: Tensor, zeros: Tensor) -> Tensor:
-    """A divisor without zeros, so that no nan comes into gradients."""
+def _replace_zeros(y: Tensor, zeros: Tensor) -> Tensor:
+    """Divisor without zeros, so that gradients contain no NaN."""
     return torch.where(zeros, torch.ones_like(y), y)
 
 
 @op("ops", dtype=UNCHECKED)
 def xdivy(x: Any, y: Any) -> Tensor:
-    """The quotient, and 0 where the first is 0."""
+    """Quotient, and 0 where the dividend is 0."""
     left, right = promote_operands(x, y)
     zeros = left == 0
-    return _without_zeros(torch.true_divide(left, _safe(right, zeros & (right == 0))), zeros)
+    return _zero_where(torch.true_divide(left, _replace_zeros(right, zeros & (right == 0))), zeros)
 
 
 @op("Tensor:xdivy", dtype=UNCHECKED)
 def xdivy_method(input: Tensor, y: Any) -> Tensor:
-    """The quotient, and 0 where the tensor is 0."""
+    """Quotient, and 0 where the dividend is 0."""
     return xdivy.raw(input, y)
 
 
@@ -225,24 +222,24 @@ Xdivy = primitive("Xdivy", xdivy, init=())
 
 @op(dtype=UNCHECKED)
 def div_no_nan(x: Any, y: Any) -> Tensor:
-    """The quotient, and 0 where the second is 0."""
+    """Quotient, and 0 where the divisor is 0."""
     left, right = promote_operands(x, y)
     zeros = right == 0
-    return _without_zeros(torch.true_divide(left, _safe(right, zeros)), zeros)
+    return _zero_where(torch.true_divide(left, _replace_zeros(right, zeros)), zeros)
 
 
 @op(dtype=UNCHECKED)
 def mul_no_nan(x: Any, y: Any) -> Tensor:
-    """The product, and 0 where the second is 0 whatever the first is."""
+    """Product, and 0 where the second operand is 0, whatever the first is."""
     left, right = promote_operands(x, y)
-    return _without_zeros(
+    return _zero_where(
         torch.mul(left, right), (right == 0).expand(torch.broadcast_shapes(left.shape, right.shape))
     )
 
 
 @op(dtype=UNCHECKED)
 def squared_difference(x: Any, y: Any) -> Tensor:
-    """The square of the difference."""
+    """Squared difference of two tensors."""
     return torch.square(torch.sub(*promote_operands(x, y)))
 
 
@@ -253,7 +250,7 @@ SquaredDifference = primitive("SquaredDifference", squared_difference, init=())
 
 @op(dtype=UNCHECKED)
 def square_sum_all(x: Tensor, y: Tensor) -> Any:
-    """The sums of the squares of two tensors."""
+    """Sum of squares of each of two tensors."""
     return torch.square(x).sum(), torch.square(y).sum()
 
 
@@ -264,19 +261,19 @@ SquareSumAll = primitive("SquareSumAll", square_sum_all)
 
 @op("Tensor:multiply", dtype=UNCHECKED)
 def multiply_method(input: Tensor, value: Any) -> Tensor:
-    """The product."""
+    """Product of two tensors."""
     return torch.mul(*promote_operands(input, value))
 
 
 @op("Tensor:true_divide", dtype=UNCHECKED)
 def true_divide_method(input: Tensor, divisor: Any) -> Tensor:
-    """The quotient; of whole numbers too."""
+    """Quotient, for integers too."""
     return torch.true_divide(*promote_operands(input, divisor))
 
 
 @public("ops")
 class TensorAdd(Add):
-    """The sum of two tensors; the old name of `Add`.
+    """Sum of two tensors; the old name of `Add`.
 
     >>> TensorAdd()(Tensor([1.0]), Tensor([2.0])).asnumpy().tolist()
     [3.0]

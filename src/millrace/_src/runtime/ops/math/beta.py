@@ -1,4 +1,4 @@
-"""The incomplete beta function, by its continued fraction."""
+"""Incomplete beta function by its continued fraction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace._src.runtime.ops.declare.registry import op
 
 __all__ = ["Betainc", "betainc"]
 
-_TERMS = 200  # enough for arguments up to some tens of thousands
+_TERMS = 200  # sufficient for arguments up to some tens of thousands
 _FLOATS = frozenset({torch.float32, torch.float64})
 
 
@@ -23,42 +23,42 @@ def _log_beta(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _fraction(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
-    """The continued fraction of I(a, b, x) times a B(a, b) / (x^a (1 - x)^b), after Lentz."""
+    """Continued fraction of I(a, b, x) times a B(a, b) / (x^a (1 - x)^b), by Lentz's method."""
     tiny = 1e-300
 
     def away(value: Tensor) -> Tensor:
         return torch.where(value.abs() < tiny, tiny, value)
 
     d = 1 / away(1 - (a + b) * x / (a + 1))
-    c, made = torch.ones_like(x), d
+    c, fraction = torch.ones_like(x), d
     for m in range(1, _TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for step in (even, odd):
             d, c = 1 / away(1 + step * d), away(1 + step / c)
-            made = made * d * c
-    return made
+            fraction = fraction * d * c
+    return fraction
 
 
 class _Betainc(torch.autograd.Function):
-    """Its gradient is by x only, as in MindSpore."""
+    """Incomplete beta function with a gradient by x only, as in MindSpore."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
         wide_a, wide_b, wide = a.double(), b.double(), x.double()
-        turned = wide > (wide_a + 1) / (wide_a + wide_b + 2)
-        first, second = torch.where(turned, wide_b, wide_a), torch.where(turned, wide_a, wide_b)
-        at = torch.where(turned, 1 - wide, wide)
+        swapped = wide > (wide_a + 1) / (wide_a + wide_b + 2)
+        first, second = torch.where(swapped, wide_b, wide_a), torch.where(swapped, wide_a, wide_b)
+        at = torch.where(swapped, 1 - wide, wide)
         front = (
             torch.exp(first * torch.log(at) + second * torch.log1p(-at) - _log_beta(first, second)) / first
         )
-        made = front * _fraction(first, second, at)
-        made = torch.where(turned, 1 - made, made)
-        made = torch.where(wide == 0, 0.0, torch.where(wide == 1, 1.0, made))
+        result = front * _fraction(first, second, at)
+        result = torch.where(swapped, 1 - result, result)
+        result = torch.where(wide == 0, 0.0, torch.where(wide == 1, 1.0, result))
         legal = (wide_a > 0) & (wide_b > 0) & (wide >= 0) & (wide <= 1)
-        return torch.where(legal, made, float("nan")).to(x.dtype)
+        return torch.where(legal, result, float("nan")).to(x.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -73,7 +73,7 @@ class _Betainc(torch.autograd.Function):
 
 @op(accepts=_FLOATS, dtype=SAME, differentiable=False)
 def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
-    """The regularised incomplete beta function; it has a gradient for x only."""
+    """Regularized incomplete beta function; it has a gradient for `x` only."""
     if not a.shape == b.shape == x.shape:
         raise ArgumentValueError(
             f"For 'Betainc', the three shapes must be equal, but got {list(a.shape)}, {list(b.shape)} and "

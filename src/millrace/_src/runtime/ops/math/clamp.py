@@ -15,24 +15,26 @@ from millrace._src.runtime.tensor.backend.torch_private import release
 __all__ = ["clamp", "clip_by_value"]
 
 
-def _limits(input: Tensor, low: Any, high: Any, name: str) -> Tensor:
+def _apply_limits(input: Tensor, low: Any, high: Any, name: str) -> Tensor:
     if low is None and high is None:
         raise ArgumentValueError(f"For {name}, at least one of 'min' or 'max' must not be None.")
-    made = input
+    clamped = input
     if low is not None:
-        made = torch.maximum(made, _limit(low, input))
+        clamped = torch.maximum(clamped, _cast_limit(low, input))
     if high is not None:
-        made = torch.minimum(made, _limit(high, input))
-    return made
+        clamped = torch.minimum(clamped, _cast_limit(high, input))
+    return clamped
 
 
-def _limit(value: Any, input: Tensor) -> Tensor:
-    """A limit in the input's type: MindSpore cuts 2.5 to 2 for integers."""
+def _cast_limit(value: Any, input: Tensor) -> Tensor:
+    """Limit in the input's dtype: MindSpore truncates 2.5 to 2 for integers."""
     return torch.as_tensor(value, device=input.device).to(input.dtype)
 
 
 def _clamp(input: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
-    """torch.clamp with the gradient of PyTorch before 2.14: later releases give the limit a part of it at a limit."""
+    """torch.clamp with the gradient of PyTorch before 2.14. Later releases pass part of the gradient to the limit
+    where an element equals it.
+    """
     if low is not None:
         input = torch.where((input < low) | low.isnan(), low, input)
     if high is not None:
@@ -42,12 +44,12 @@ def _clamp(input: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
 
 @op("ops", "mint", "Tensor", "ops:clip", "Tensor:clip", dtype=SAME)
 def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """Each element, held between `min` and `max`; either may be left out.
-
-    At a limit the gradient is all the element's."""
+    """Clamp each element to [min, max]; either limit may be omitted. At a limit the whole gradient goes to the
+    element.
+    """
     if input.dtype is torch.bool or (min is None and max is None):
-        return _limits(input, min, max, "Clamp")
-    low, high = (None if limit is None else _limit(limit, input) for limit in (min, max))
+        return _apply_limits(input, min, max, "Clamp")
+    low, high = (None if limit is None else _cast_limit(limit, input) for limit in (min, max))
     return torch.clamp(input, low, high) if release < (2, 14) else _clamp(input, low, high)
 
 
@@ -55,8 +57,8 @@ def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float 
 def clip_by_value(
     x: Any, clip_value_min: Tensor | float | None = None, clip_value_max: Tensor | float | None = None
 ) -> Any:
-    """Each element, held between two values; either may be left out. Several tensors at once come in a list."""
+    """Clip each element to a range; either limit may be omitted. Accepts a list of tensors."""
     if isinstance(x, (list, tuple)):
-        parts = [_limits(part, clip_value_min, clip_value_max, "clip_by_value") for part in x]
+        parts = [_apply_limits(part, clip_value_min, clip_value_max, "clip_by_value") for part in x]
         return type(x)(parts)
-    return _limits(x, clip_value_min, clip_value_max, "clip_by_value")
+    return _apply_limits(x, clip_value_min, clip_value_max, "clip_by_value")

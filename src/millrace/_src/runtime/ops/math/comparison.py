@@ -45,55 +45,45 @@ __all__ = [
 
 @op("ops", "Tensor:eq", "ops:eq", "mint:eq", dtype=BOOL, differentiable=False)
 def equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements are equal."""
+    """Elementwise equality."""
     return torch.eq(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:ne", "mint:ne", "Tensor:ne", dtype=BOOL, differentiable=False)
 def not_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether two elements differ."""
+    """Elementwise inequality."""
     return torch.ne(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:lt", "mint:lt", "Tensor:lt", dtype=BOOL, differentiable=False)
 def less(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is below the second."""
+    """Whether each element of the first operand is less than that of the second."""
     return torch.lt(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:le", "mint:le", "Tensor:le", dtype=BOOL, differentiable=False)
 def less_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not above the second."""
+    """Whether each element of the first operand is less than or equal to that of the second."""
     return torch.le(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:gt", "mint:gt", "Tensor:gt", dtype=BOOL, differentiable=False)
 def greater(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is above the second."""
+    """Whether each element of the first operand is greater than that of the second."""
     return torch.gt(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:ge", "Tensor:ge", dtype=BOOL, differentiable=False)
 def greater_equal(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether the first is not below the second."""
+    """Whether each element of the first operand is greater than or equal to that of the second."""
     return torch.ge(*promote_operands(input, other))
 
 
 Equal = primitive("Equal", equal, init=())
-
-
 NotEqual = primitive("NotEqual", not_equal, init=())
-
-
 Less = primitive("Less", less, init=())
-
-
 LessEqual = primitive("LessEqual", less_equal, init=())
-
-
 Greater = primitive("Greater", greater, init=())
-
-
 GreaterEqual = primitive("GreaterEqual", greater_equal, init=())
 
 
@@ -101,7 +91,7 @@ GreaterEqual = primitive("GreaterEqual", greater_equal, init=())
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Whether two elements differ by no more than atol + rtol * |other|."""
+    """Whether elements differ by at most atol + rtol * |other|."""
     return torch.isclose(input, other, rtol, atol, equal_nan)
 
 
@@ -112,19 +102,19 @@ IsClose = primitive("IsClose", isclose)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements differ by no more than atol + rtol * |other|: a bool of Python."""
+    """Whether all elements differ by at most atol + rtol * |other|, as a Python bool."""
     return torch.allclose(input, other, rtol, atol, equal_nan)
 
 
 @op("ops", dtype=BOOL, differentiable=False)
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
-    """Whether two elements differ by less than a tolerance."""
+    """Whether elements differ by less than `tolerance`."""
     return torch.abs(x - y) < tolerance
 
 
 @op("Tensor:approximate_equal", dtype=BOOL, differentiable=False)
 def approximate_equal_method(input: Tensor, other: Tensor, tolerance: float = 1e-05) -> Tensor:
-    """Whether two elements differ by less than a tolerance."""
+    """Whether elements differ by less than `tolerance`."""
     return torch.abs(input - other) < tolerance
 
 
@@ -133,13 +123,13 @@ ApproximateEqual = primitive("ApproximateEqual", approximate_equal)
 
 @op("Tensor:equal", dtype=BOOL, differentiable=False)
 def equal_method(input: Tensor, other: Any) -> Tensor:
-    """Whether two elements are equal."""
+    """Elementwise equality."""
     return torch.eq(*promote_operands(input, other))
 
 
 @op(dtype=UNCHECKED, differentiable=False)
 def equal_count(x: Tensor, y: Tensor) -> Tensor:
-    """How many elements of two tensors are equal, as a vector of one."""
+    """Number of equal elements of two tensors, as a vector of length 1."""
     return torch.eq(x, y).sum().reshape(1).to(x.dtype)
 
 
@@ -148,7 +138,7 @@ EqualCount = primitive("EqualCount", equal_count)
 
 @op(dtype=SAME)
 def check_numerics(x: Tensor) -> Tensor:
-    """The tensor itself; an error where an element is no number or infinite."""
+    """Return the tensor, or raise an error if an element is NaN or infinite."""
     if not bool(torch.isfinite(x).all()):
         raise OperationError("For 'CheckNumerics', the tensor holds nan or infinite elements.")
     return x.clone()
@@ -159,7 +149,7 @@ CheckNumerics = primitive("CheckNumerics", check_numerics)
 
 @op(dtype=UNCHECKED, differentiable=False)
 def compare_and_bitpack(x: Tensor, threshold: Tensor) -> Tensor:
-    """Whether elements are above a threshold, eight of the last axis in one byte."""
+    """Whether elements are greater than a threshold, packed as eight elements of the last axis per byte."""
     bits = (x > threshold).reshape(*x.shape[:-1], -1, 8).to(torch.uint8)
     weights = torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], dtype=torch.uint8, device=x.device)
     return (bits * weights).sum(-1).to(torch.uint8)

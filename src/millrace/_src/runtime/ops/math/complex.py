@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, and how they are put together. And bits, moved left and right."""
+"""Complex numbers: real, imag, conj, angle, polar, view_as_real."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ __all__ = [
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def real(input: Tensor) -> Tensor:
-    """The real part; real numbers as they are."""
+    """Real part; real tensors are returned unchanged."""
     return torch.real(input)
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part; 0 for real numbers."""
+    """Imaginary part; 0 for real tensors."""
     return torch.imag(input) if input.is_complex() else torch.zeros_like(input)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; real numbers as they are."""
+    """Complex conjugate; real tensors are returned unchanged."""
     return torch.conj_physical(input)
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def angle(input: Tensor) -> Tensor:
-    """The angle in the complex plane: 0 or pi for real numbers."""
+    """Argument of complex numbers: 0 or pi for real numbers."""
     return torch.angle(input)
 
 
 @op("ops", "mint", dtype=UNCHECKED, accepts=frozenset({torch.float32, torch.float64}))
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers of lengths and angles."""
+    """Complex numbers from absolute value and angle."""
     return torch.polar(abs, angle)
 
 
@@ -83,19 +83,19 @@ def isreal(input: Tensor) -> Tensor:
 
 @op("ops", "Tensor", dtype=SAME)
 def adjoint(x: Tensor) -> Tensor:
-    """Matrices with their axes exchanged and their elements conjugated."""
+    """Conjugate transpose of matrices."""
     return torch.conj_physical(x.transpose(-2, -1))
 
 
 @op(dtype=SAME)
 def conjugate_transpose(x: Tensor, perm: Any) -> Tensor:
-    """The tensor with its axes in another order, and its elements conjugated."""
+    """Permute the axes and conjugate the elements."""
     return torch.conj_physical(torch.permute(x, tuple(perm)))
 
 
 @op(dtype=UNCHECKED)
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers of real and imaginary parts; the two broadcast."""
+    """Complex numbers from real and imaginary parts, which are broadcast."""
     if real.dtype is not imag.dtype or real.dtype not in (torch.float32, torch.float64):
         raise ArgumentTypeError(
             f"For 'Complex', both parts must be float32 or both float64, but got {real.dtype} and {imag.dtype}."
@@ -105,7 +105,7 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
 
 @op(dtype=UNCHECKED)
 def complex_abs(x: Tensor) -> Tensor:
-    """The length of complex numbers."""
+    """Absolute value of complex numbers."""
     if not x.is_complex():
         raise ArgumentTypeError(
             f"For 'ComplexAbs', the input must be complex64 or complex128, but got {x.dtype}."

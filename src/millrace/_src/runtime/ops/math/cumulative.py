@@ -1,4 +1,4 @@
-"""Running sums, products and extremes; differences."""
+"""Cumulative operations and differences: cumsum, cumprod, cummax, logcumsumexp, diff, trapz."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ __all__ = [
 ]
 
 
-def _shifted(made: Tensor, axis: int, empty: Any) -> Tensor:
-    """The result one place later: what comes before an element, without the element."""
-    start = torch.full_like(made.narrow(axis, 0, min(1, made.shape[axis])), empty)
-    return torch.cat([start, made.narrow(axis, 0, max(0, made.shape[axis] - 1))], axis)
+def _shift(source: Tensor, axis: int, empty: Any) -> Tensor:
+    """Shift a cumulative result by one position, so that it excludes the element itself."""
+    start = torch.full_like(source.narrow(axis, 0, min(1, source.shape[axis])), empty)
+    return torch.cat([start, source.narrow(axis, 0, max(0, source.shape[axis] - 1))], axis)
 
 
-def _run(
+def _cumulate(
     function: Any, name: str, x: Tensor, axis: Any, exclusive: bool, reverse: bool, empty: Any
 ) -> Tensor:
     at = normalize_axis(name, axis, x.ndim)
     source = x.flip(at) if reverse else x
-    made = function(source, at)
+    accumulated = function(source, at)
     if exclusive:
-        made = _shifted(made, at, empty)
-    return made.flip(at) if reverse else made
+        accumulated = _shift(accumulated, at, empty)
+    return accumulated.flip(at) if reverse else accumulated
 
 
 def _sum(x: Tensor, axis: int) -> Tensor:
@@ -79,11 +79,11 @@ class _CumProd(torch.autograd.Function):
         ctx.save_for_backward(x, output)
 
     @staticmethod
-    def backward(ctx: Any, *given: Tensor) -> Any:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
         x, product = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody differentiates this gradient
-            return _product_gradient_of_all(given[0], x, ctx.axis), None
-        return _product_gradient(given[0], x, product, ctx.axis), None
+        if torch.is_grad_enabled():  # second derivative
+            return _product_gradient_of_all(grad_outputs[0], x, ctx.axis), None
+        return _product_gradient(grad_outputs[0], x, product, ctx.axis), None
 
 
 def _product_gradient(slope: Tensor, x: Tensor, product: Tensor, axis: int) -> Tensor:
@@ -104,7 +104,7 @@ def _product_gradient(slope: Tensor, x: Tensor, product: Tensor, axis: int) -> T
 
 
 def _product_gradient_of_all(slope: Tensor, x: Tensor, axis: int) -> Tensor:
-    """The same by definition, from n x n products: right at zeros in its own gradients, too."""
+    """Gradient by definition, from n x n products: right at zeros in second derivatives, too."""
     rows, slopes = x.movedim(axis, -1), slope.movedim(axis, -1)
     itself = torch.eye(rows.shape[-1], dtype=torch.bool, device=x.device)
     without = torch.cumprod(torch.where(itself, 1, rows.unsqueeze(-2)), -1, dtype=x.dtype)
@@ -113,7 +113,7 @@ def _product_gradient_of_all(slope: Tensor, x: Tensor, axis: int) -> Tensor:
 
 
 def running_product(x: Tensor, axis: int) -> Tensor:
-    """The product of each element along an axis with all before it."""
+    """Cumulative product along an axis."""
     has_gradient = x.dtype.is_floating_point or x.dtype.is_complex
     if release >= (2, 13) or not x.ndim or not has_gradient:
         return torch.cumprod(x, axis, dtype=x.dtype)
@@ -122,19 +122,19 @@ def running_product(x: Tensor, axis: int) -> Tensor:
 
 @op("ops", dtype=SAME)
 def cumsum(x: Tensor, axis: int, dtype: Any = None) -> Tensor:
-    """The sum of each element along an axis with all before it."""
+    """Cumulative sum along an axis."""
     return _sum(x if dtype is None else x.to(dtype), normalize_axis("CumSum", axis, x.ndim))
 
 
 @op("mint:cumsum", dtype=UNCHECKED)
 def cumsum_mint(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The sum of each element along an axis with all before it."""
+    """Cumulative sum along an axis."""
     return torch.cumsum(input, dim, dtype=dtype)
 
 
 @op("Tensor:cumsum", dtype=UNCHECKED, also={"dim": "axis"})
 def cumsum_method(input: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The sum of each element along an axis, or of the flattened tensor, with all before it."""
+    """Cumulative sum along an axis, or of the flattened tensor."""
     source = input if dtype is None else input.to(dtype)
     if axis is None:
         return _sum(source.reshape(-1), 0)
@@ -143,8 +143,8 @@ def cumsum_method(input: Tensor, axis: int | None = None, dtype: Any = None) -> 
 
 @op(dtype=SAME)
 def cum_sum(input: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    """Running sums along an axis; without the element itself, or from the end, if asked."""
-    return _run(_sum, "CumSum", input, axis, exclusive, reverse, 0)
+    """Cumulative sum along an axis. `exclusive` omits the element itself, `reverse` starts at the end."""
+    return _cumulate(_sum, "CumSum", input, axis, exclusive, reverse, 0)
 
 
 CumSum = primitive("CumSum", cum_sum, init=("exclusive", "reverse"))
@@ -152,7 +152,7 @@ CumSum = primitive("CumSum", cum_sum, init=("exclusive", "reverse"))
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The product of each element along an axis with all before it."""
+    """Cumulative product along an axis."""
     return running_product(
         input if dtype is None else input.to(dtype), normalize_axis("CumProd", dim, input.ndim)
     )
@@ -160,8 +160,8 @@ def cumprod(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @op(dtype=SAME)
 def cum_prod(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    """Running products along an axis; without the element itself, or from the end, if asked."""
-    return _run(running_product, "CumProd", x, axis, exclusive, reverse, 1)
+    """Cumulative product along an axis. `exclusive` omits the element itself, `reverse` starts at the end."""
+    return _cumulate(running_product, "CumProd", x, axis, exclusive, reverse, 1)
 
 
 CumProd = primitive("CumProd", cum_prod, init=("exclusive", "reverse"))
@@ -169,26 +169,26 @@ CumProd = primitive("CumProd", cum_prod, init=("exclusive", "reverse"))
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def cummax(input: Tensor, axis: int) -> Any:
-    """The largest element so far along an axis, and where it was."""
+    """Cumulative maximum along an axis, and its indices."""
     return torch.cummax(input, normalize_axis("Cummax", axis, input.ndim))
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def cummin(input: Tensor, axis: int) -> Any:
-    """The smallest element so far along an axis, and where it was."""
-    made, places = torch.cummin(input, normalize_axis("Cummin", axis, input.ndim))
-    return made, places.int()
+    """Cumulative minimum along an axis, and its indices."""
+    values, indices = torch.cummin(input, normalize_axis("Cummin", axis, input.ndim))
+    return values, indices.int()
 
 
 @op("mint:cummax", dtype=UNCHECKED)
 def cummax_mint(input: Tensor, dim: int) -> Any:
-    """The largest element so far along an axis, and where it was."""
+    """Cumulative maximum along an axis, and its indices."""
     return torch.cummax(input, normalize_axis("Cummax", dim, input.ndim))
 
 
 @op("mint:cummin", dtype=UNCHECKED)
 def cummin_mint(input: Tensor, dim: int) -> Any:
-    """The smallest element so far along an axis, and where it was."""
+    """Cumulative minimum along an axis, and its indices."""
     return torch.cummin(input, normalize_axis("Cummin", dim, input.ndim))
 
 
@@ -198,15 +198,17 @@ Cummin = primitive("Cummin", cummin)
 
 @op("ops", "Tensor", dtype=SAME)
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
-    """The logarithm of running sums of exponentials, without overflow."""
+    """Logarithm of the cumulative sum of exponentials, without overflow."""
     return torch.logcumsumexp(input, normalize_axis("logcumsumexp", axis, input.ndim))
 
 
 @op(dtype=SAME)
 def cumulative_logsumexp(x: Tensor, axis: Any, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    """The logarithm of running sums of exponentials; without the element itself, or from the end, if asked."""
+    """Logarithm of the cumulative sum of exponentials, without overflow. `exclusive` omits the element itself,
+    `reverse` starts at the end.
+    """
     lowest = torch.finfo(x.dtype).min
-    return _run(torch.logcumsumexp, "CumulativeLogsumexp", x, axis, exclusive, reverse, lowest)
+    return _cumulate(torch.logcumsumexp, "CumulativeLogsumexp", x, axis, exclusive, reverse, lowest)
 
 
 CumulativeLogsumexp = primitive("CumulativeLogsumexp", cumulative_logsumexp, init=("exclusive", "reverse"))
@@ -216,7 +218,7 @@ CumulativeLogsumexp = primitive("CumulativeLogsumexp", cumulative_logsumexp, ini
 def diff(
     x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
     if not x.ndim:
         raise OperationError(
             "For 'diff', the input must have at least one dimension, but got a single number."
@@ -228,7 +230,7 @@ def diff(
 def diff_method(
     input: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
     return diff.raw(input, n, axis, prepend, append)
 
 
@@ -236,13 +238,13 @@ def diff_method(
 def diff_mint(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
+    """n-th difference of adjacent elements along an axis."""
     return torch.diff(input, n, dim, prepend, append)
 
 
 @op("ops", dtype=UNCHECKED)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
-    """The area under points along an axis, by trapezoids."""
+    """Integral along an axis by the trapezoidal rule."""
     if isinstance(dx, bool) or not isinstance(dx, (int, float)):
         raise ArgumentTypeError(f"For 'trapz', 'dx' must be a number, but got {dx!r}.")
     values = y if y.is_floating_point() or y.is_complex() else y.float()

@@ -65,47 +65,41 @@ def addcmul_of(input_data: Tensor, x1: Tensor, x2: Tensor, value: Tensor) -> Ten
 
 
 Addcdiv = primitive("Addcdiv", addcdiv_of)
-
-
 Addcmul = primitive("Addcmul", addcmul_of)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """The way from the first to the second, by a share."""
+    """Linear interpolation between `input` and `end` by `weight`."""
     return torch.lerp(input, end, weight)
 
 
 Lerp = primitive("Lerp", lerp)
-
-
 LerpScalar = primitive("LerpScalar", lerp)
 
 
 @op("ops", dtype=UNCHECKED)
 def addn(x: Any) -> Tensor:
-    """The sum of several tensors."""
+    """Sum of several tensors."""
     if isinstance(x, Tensor):
         return x.clone()
     if not isinstance(x, (tuple, list)) or not x or not all(isinstance(part, Tensor) for part in x):
         raise ArgumentTypeError(f"For 'addn', a list or tuple of Tensors is needed, but got {x!r}.")
-    made = x[0]
+    total = x[0]
     for part in x[1:]:
-        if part.shape != made.shape:
+        if part.shape != total.shape:
             raise ArgumentValueError(
                 f"For 'addn', shapes must be equal, but got {[tuple(p.shape) for p in x]}."
             )
-        made = made + part
-    return made if len(x) > 1 else made.clone()
+        total = total + part
+    return total if len(x) > 1 else total.clone()
 
 
 @op("ops", dtype=UNCHECKED)
 def accumulate_n(x: Any) -> Tensor:
-    """The sum of several tensors."""
+    """Sum of several tensors."""
     return addn.raw(x)
 
 
 AddN = primitive("AddN", addn, init=())
-
-
 AccumulateNV2 = primitive("AccumulateNV2", accumulate_n, init=())

@@ -1,4 +1,4 @@
-"""Operations on each element of one tensor."""
+"""Elementwise unary operations: abs, exp, log, sqrt, rounding, isnan, nan_to_num."""
 
 from __future__ import annotations
 
@@ -80,37 +80,37 @@ __all__ = [
 
 @op("ops", "mint", "Tensor", "ops:absolute", "Tensor:absolute", dtype=UNCHECKED)
 def abs(input: Tensor) -> Tensor:
-    """Absolute value of each element; of a complex one its length."""
+    """Absolute value of each element, also of complex ones."""
     return input.clone() if input.dtype is torch.bool else torch.abs(input)
 
 
 @op("ops", "mint", "Tensor", "ops:negative", "mint:negative", "Tensor:negative", accepts=NUMBERS)
 def neg(input: Tensor) -> Tensor:
-    """Each element with the other sign."""
+    """Negative of each element."""
     return torch.neg(input)
 
 
 @op("ops", "mint", "Tensor", accepts=NUMBERS)
 def square(input: Tensor) -> Tensor:
-    """Each element times itself."""
+    """Square of each element."""
     return torch.square(input)
 
 
 @op("ops", "mint", "Tensor")
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1 for each element, by its sign."""
+    """Sign of each element: -1, 0 or 1."""
     return torch.sign(input)
 
 
 @op("ops", "Tensor")
 def positive(input: Tensor) -> Tensor:
-    """The elements as they are."""
+    """The tensor, unchanged."""
     return input.clone()
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def reciprocal(input: Tensor) -> Tensor:
-    """One divided by each element."""
+    """Reciprocal of each element."""
     return torch.reciprocal(input)
 
 
@@ -128,13 +128,13 @@ def sqrt_mint(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def rsqrt(input: Tensor) -> Tensor:
-    """One divided by the square root of each element."""
+    """Reciprocal of the square root of each element."""
     return torch.rsqrt(input)
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def exp(input: Tensor) -> Tensor:
-    """e to the power of each element."""
+    """Exponential of each element."""
     return torch.exp(input)
 
 
@@ -146,7 +146,7 @@ def exp2(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
 def expm1(input: Tensor) -> Tensor:
-    """e to the power of each element, less one, exact near 0."""
+    """Exponential of each element minus 1, accurate near 0."""
     return torch.expm1(input)
 
 
@@ -158,19 +158,19 @@ def log(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def log2(input: Tensor) -> Tensor:
-    """Logarithm of each element to the base 2."""
+    """Base-2 logarithm of each element."""
     return torch.log2(input)
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def log10(input: Tensor) -> Tensor:
-    """Logarithm of each element to the base 10."""
+    """Base-10 logarithm of each element."""
     return torch.log10(input)
 
 
 @op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
 def log1p(input: Tensor) -> Tensor:
-    """Natural logarithm of one plus each element, exact near 0."""
+    """Natural logarithm of 1 plus each element, accurate near 0."""
     return torch.log1p(input)
 
 
@@ -182,7 +182,7 @@ def erf(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
 def erfc(input: Tensor) -> Tensor:
-    """One less the error function of each element."""
+    """Complementary error function of each element."""
     return torch.erfc(input)
 
 
@@ -194,25 +194,25 @@ def erfinv(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor")
 def floor(input: Tensor) -> Tensor:
-    """The largest whole number not above each element."""
+    """Largest integer not greater than each element."""
     return torch.floor(input)
 
 
 @op("ops", "mint", "Tensor")
 def ceil(input: Tensor) -> Tensor:
-    """The smallest whole number not below each element."""
+    """Smallest integer not less than each element."""
     return torch.ceil(input)
 
 
 @op("ops", "mint", "Tensor")
 def trunc(input: Tensor) -> Tensor:
-    """Each element without its fraction."""
+    """Integer part of each element."""
     return torch.trunc(input)
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False)
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is not a number."""
+    """Whether each element is NaN."""
     return torch.isnan(input)
 
 
@@ -224,25 +224,25 @@ def isinf(input: Tensor) -> Tensor:
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is a finite number."""
+    """Whether each element is finite."""
     return torch.isfinite(input)
 
 
 @op("ops", "mint", "Tensor")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to the nearest whole number, halves to the even one."""
+    """Each element rounded to the nearest integer, halves to the even one."""
     return torch.round(input, decimals=decimals) if decimals else torch.round(input)
 
 
 @op("mint.special:round")
 def round_special(input: Tensor) -> Tensor:
-    """Each element rounded to the nearest whole number, halves to the even one."""
+    """Each element rounded to the nearest integer, halves to the even one."""
     return torch.round(input)
 
 
 @op("mint:isnan", dtype=BOOL, differentiable=False)
 def isnan_mint(tensor: Tensor) -> Tensor:
-    """Whether each element is not a number."""
+    """Whether each element is NaN."""
     return torch.isnan(tensor)
 
 
@@ -272,31 +272,31 @@ Round = primitive("Round", round, init=(), call=("input",))
 
 @op("ops", dtype=SAME)
 def frac(x: Tensor) -> Tensor:
-    """What is behind the point."""
+    """Fractional part of each element."""
     return torch.sub(x, torch.trunc(x))
 
 
 @op("mint:frac", "Tensor:frac", dtype=SAME)
 def frac_mint(input: Tensor) -> Tensor:
-    """What is behind the point."""
+    """Fractional part of each element."""
     return torch.sub(input, torch.trunc(input))
 
 
 @op("ops", "Tensor", dtype=SAME)
 def sgn(input: Tensor) -> Tensor:
-    """The sign of each element; of complex numbers, their direction."""
+    """Sign of each element; for complex numbers the number divided by its absolute value."""
     return torch.sgn(input) if input.is_complex() else torch.sign(input)
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False)
 def signbit(input: Tensor) -> Tensor:
-    """Whether an element has a minus sign."""
+    """Whether the sign bit of each element is set."""
     return torch.signbit(input)
 
 
 @op("ops", "Tensor", dtype=SAME)
 def inv(x: Tensor) -> Tensor:
-    """One divided by each element; whole numbers stay whole."""
+    """Reciprocal of each element; integers stay integers."""
     if x.is_floating_point() or x.is_complex():
         return torch.reciprocal(x)
     return torch.div(torch.ones_like(x), x, rounding_mode="trunc")
@@ -307,19 +307,19 @@ Inv = primitive("Inv", inv)
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def isneginf(input: Tensor) -> Tensor:
-    """Whether an element is infinite below 0."""
+    """Whether each element is negative infinity."""
     return torch.isneginf(input)
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False)
 def isposinf(input: Tensor) -> Tensor:
-    """Whether an element is infinite above 0."""
+    """Whether each element is positive infinity."""
     return torch.isposinf(input)
 
 
 @op("ops:isnan_ext", dtype=BOOL, differentiable=False)
 def isnan_ext(tensor: Tensor) -> Tensor:
-    """Whether an element is no number."""
+    """Whether each element is NaN."""
     return torch.isnan(tensor)
 
 
@@ -327,7 +327,7 @@ def isnan_ext(tensor: Tensor) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """Numbers in the place of nan and infinities: 0 and the ends of the type's range, or what is given."""
+    """Replace NaN and infinities: by 0 and the limits of the dtype, or by the given values."""
     return torch.nan_to_num(input, nan, posinf, neginf)
 
 
@@ -335,7 +335,7 @@ def nan_to_num(
 def nan_to_num_of(
     x: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """Numbers in the place of nan and infinities."""
+    """Replace NaN and infinities by the given values."""
     return torch.nan_to_num(x, nan, posinf, neginf)
 
 
@@ -344,7 +344,7 @@ NanToNum = primitive("NanToNum", nan_to_num_of)
 
 @op("ops", dtype=SAME, differentiable=False)
 def eps(x: Tensor) -> Tensor:
-    """The distance from 1 to the next number of the type, in the shape of a tensor."""
+    """Machine epsilon of the dtype, in the shape of the tensor."""
     return torch.full_like(x, torch.finfo(x.dtype).eps)
 
 

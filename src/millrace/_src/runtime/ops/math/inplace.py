@@ -1,4 +1,4 @@
-"""Blends of three tensors, sums of many, comparisons within limits, and elements changed in place."""
+"""In-place arithmetic: add_, mul_, exp_, clamp_."""
 
 from __future__ import annotations
 
@@ -28,84 +28,81 @@ __all__ = [
 ]
 
 
-# --- in place -----------------------------------------------------------------------------------------------------
-
-
-def _copy_into(input: Tensor, made: Tensor) -> Tensor:
-    """A result into the tensor itself; on a leaf that wants gradients without a record, as in MindSpore."""
+def _copy_into(input: Tensor, result: Tensor) -> Tensor:
+    """Copy a result into the tensor. A leaf that requires gradients is written without recording, as in MindSpore."""
     if input.is_leaf and input.requires_grad:
         with torch.no_grad():
-            return input.copy_(made)
-    return input.copy_(made)
+            return input.copy_(result)
+    return input.copy_(result)
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def add_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """The tensor itself grows by the other."""
+    """Add `alpha` times `other` in place."""
     return _copy_into(input, torch.add(*promote_operands(input, other), alpha=alpha))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def sub_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """The tensor itself shrinks by the other."""
+    """Subtract `alpha` times `other` in place."""
     return _copy_into(input, torch.sub(*promote_operands(input, other), alpha=alpha))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def mul_(input: Tensor, other: Any) -> Tensor:
-    """The tensor itself is multiplied."""
+    """Multiply in place."""
     return _copy_into(input, torch.mul(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """The tensor itself is divided."""
+    """Divide in place."""
     return _copy_into(input, torch.div(*promote_operands(input, other), rounding_mode=rounding_mode))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def floor_divide_(input: Tensor, other: Any) -> Tensor:
-    """The tensor itself is divided, and cut down to whole numbers."""
+    """Divide and round down to integers in place."""
     return _copy_into(input, torch.floor_divide(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def remainder_(input: Tensor, other: Any) -> Tensor:
-    """The tensor itself becomes what a division leaves."""
+    """Remainder of a division, in place."""
     return _copy_into(input, torch.remainder(*promote_operands(input, other)))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def exp_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its exponential."""
+    """Exponential of each element, in place."""
     return _copy_into(input, torch.exp(input))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def log_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its logarithm."""
+    """Natural logarithm of each element, in place."""
     return _copy_into(input, torch.log(input))
 
 
 @op("Tensor", dtype=SAME, differentiable=False)
 def floor_(input: Tensor) -> Tensor:
-    """The tensor itself is cut down to whole numbers."""
+    """Round each element down to an integer, in place."""
     return _copy_into(input, torch.floor(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def tanh_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its hyperbolic tangent."""
+    """Hyperbolic tangent of each element, in place."""
     return _copy_into(input, torch.tanh(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def erfinv_(input: Tensor) -> Tensor:
-    """The tensor itself becomes its inverse error function."""
+    """Inverse error function of each element, in place."""
     return _copy_into(input, torch.erfinv(input))
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """The tensor itself is held between two limits."""
+    """Clamp each element to [min, max], in place."""
     return _copy_into(input, clamp.raw(input, min, max))

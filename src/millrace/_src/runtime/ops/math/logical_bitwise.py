@@ -48,67 +48,57 @@ __all__ = [
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_and(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether both are not zero."""
+    """Logical AND of two tensors."""
     return torch.logical_and(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_or(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether one at least is not zero."""
+    """Logical OR of two tensors."""
     return torch.logical_or(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_xor(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Whether exactly one is not zero."""
+    """Logical XOR of two tensors."""
     return torch.logical_xor(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_and(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that both have."""
+    """Bitwise AND of two tensors."""
     return torch.bitwise_and(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_or(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that one at least has."""
+    """Bitwise OR of two tensors."""
     return torch.bitwise_or(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, accepts=INTEGERS_BOOL)
 def bitwise_xor(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """Bits that exactly one has."""
+    """Bitwise XOR of two tensors."""
     return torch.bitwise_xor(*promote_operands(input, other))
 
 
 LogicalAnd = primitive("LogicalAnd", logical_and, init=())
-
-
 LogicalOr = primitive("LogicalOr", logical_or, init=())
-
-
 LogicalXor = primitive("LogicalXor", logical_xor, init=())
-
-
 BitwiseAnd = primitive("BitwiseAnd", bitwise_and, init=())
-
-
 BitwiseOr = primitive("BitwiseOr", bitwise_or, init=())
-
-
 BitwiseXor = primitive("BitwiseXor", bitwise_xor, init=())
 
 
 @op("ops", "Tensor", accepts=INTEGERS, dtype=SAME, differentiable=False)
 def invert(x: Tensor) -> Tensor:
-    """All bits turned."""
+    """Bitwise NOT of each element."""
     return torch.bitwise_not(x)
 
 
 @op("mint", "Tensor", accepts=INTEGERS_BOOL, dtype=SAME, differentiable=False)
 def bitwise_not(input: Tensor) -> Tensor:
-    """All bits turned."""
+    """Bitwise NOT of each element."""
     return torch.bitwise_not(input)
 
 
@@ -117,9 +107,9 @@ Invert = primitive("Invert", invert)
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def population_count(input_x: Tensor) -> Tensor:
-    """How many bits of each element are set."""
-    places = torch.arange(8 * input_x.element_size(), device=input_x.device, dtype=input_x.dtype)
-    return ((input_x.unsqueeze(-1) >> places) & 1).sum(-1).to(torch.uint8)
+    """Number of set bits of each element."""
+    bit_positions = torch.arange(8 * input_x.element_size(), device=input_x.device, dtype=input_x.dtype)
+    return ((input_x.unsqueeze(-1) >> bit_positions) & 1).sum(-1).to(torch.uint8)
 
 
 PopulationCount = primitive("PopulationCount", population_count)
@@ -127,37 +117,35 @@ PopulationCount = primitive("PopulationCount", population_count)
 
 @op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def bitwise_left_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved left."""
+    """Bitwise left shift."""
     return torch.bitwise_left_shift(*promote_operands(input, other))
 
 
 @op("ops", "Tensor", dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def bitwise_right_shift(input: Tensor | int, other: Tensor | int) -> Tensor:
-    """The bits moved right; the sign stays."""
+    """Arithmetic right shift: the sign is kept."""
     return torch.bitwise_right_shift(*promote_operands(input, other))
 
 
 @op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def left_shift(x1: Tensor, x2: Tensor) -> Tensor:
-    """The bits moved left."""
+    """Bitwise left shift."""
     return torch.bitwise_left_shift(x1, x2)
 
 
 @op(dtype=PROMOTE, accepts=INTEGERS, differentiable=False)
 def right_shift(input_x: Tensor, input_y: Tensor) -> Tensor:
-    """The bits moved right; the sign stays."""
+    """Arithmetic right shift: the sign is kept."""
     return torch.bitwise_right_shift(input_x, input_y)
 
 
 LeftShift = primitive("LeftShift", left_shift, init=())
-
-
 RightShift = primitive("RightShift", right_shift, init=())
 
 
 @op("ops", "mint", "Tensor", dtype=BOOL, differentiable=False)
 def logical_not(input: Tensor) -> Tensor:
-    """Whether each element is zero."""
+    """Logical NOT of each element."""
     return torch.logical_not(input)
 
 

@@ -1,4 +1,4 @@
-"""Operations on two tensors, element by element; either may be a number."""
+"""Elementwise binary arithmetic: add, sub, mul, div, pow, maximum, remainder. Either operand may be a number."""
 
 from __future__ import annotations
 
@@ -54,55 +54,55 @@ __all__ = [
 
 @op("ops", dtype=PROMOTE)
 def add(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Sum of two tensors, element by element."""
+    """Sum of two tensors."""
     return torch.add(*promote_operands(input, other))
 
 
 @op("ops", dtype=PROMOTE)
 def sub(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Difference of two tensors, element by element."""
+    """Difference of two tensors."""
     return subtract_with_bool(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:multiply", dtype=PROMOTE)
 def mul(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Product of two tensors, element by element."""
+    """Product of two tensors."""
     return torch.mul(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """Each element of the first to the power of that of the second."""
+    """Elements of the first operand to the power of those of the second."""
     return torch.pow(*promote_operands(input, exponent))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def maximum(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The larger of two elements; NaN where either is."""
+    """Elementwise maximum; NaN if either operand is NaN."""
     return torch.maximum(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE)
 def minimum(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The smaller of two elements; NaN where either is."""
+    """Elementwise minimum; NaN if either operand is NaN."""
     return torch.minimum(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", "ops:arctan2", "mint:arctan2", "Tensor:arctan2", dtype=FLOAT)
 def atan2(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The angle of the point (other, input)."""
+    """Angle of the point (other, input) in radians, in the right quadrant."""
     return torch.atan2(*promote_operands(input, other))
 
 
 @op("ops", dtype=PROMOTE, differentiable=False)
 def floor_div(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """Quotient, rounded down."""
+    """Quotient rounded down."""
     return torch.floor_divide(*promote_operands(x, y))
 
 
 @op("ops", "mint", "Tensor", dtype=PROMOTE, differentiable=False)
 def floor_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Quotient, rounded down."""
+    """Quotient rounded down."""
     return torch.floor_divide(*promote_operands(input, other))
 
 
@@ -126,33 +126,33 @@ def remainder(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 @op("ops", "Tensor", dtype=PROMOTE)
 def hypot(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Length of the hypotenuse over two sides."""
+    """Hypotenuse of a right triangle with the given legs."""
     return torch.hypot(*promote_operands(input, other))
 
 
 @op("ops", "mint", "Tensor", dtype=FLOAT)
 def xlogy(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """The first times the logarithm of the second; 0 where the first is 0."""
+    """`input` times the logarithm of `other`, and 0 where `input` is 0."""
     return torch.xlogy(*promote_operands(input, other))
 
 
 @op("mint:add", "Tensor:add", dtype=PROMOTE)
 def add_scaled(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first plus `alpha` times the second."""
+    """`input` plus `alpha` times `other`."""
     left, right = promote_operands(input, other)
     return torch.add(left, right, alpha=alpha)
 
 
 @op("mint:sub", "Tensor:sub", "Tensor:subtract", dtype=PROMOTE)
 def sub_scaled(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first less `alpha` times the second."""
+    """`input` minus `alpha` times `other`."""
     left, right = promote_operands(input, other)
     return subtract_with_bool(left, right) if alpha == 1 else torch.sub(left, right, alpha=alpha)
 
 
 @op("ops", dtype=PROMOTE)
 def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """The first less `alpha` times the second; truth values count as 0 and 1."""
+    """`input` minus `alpha` times `other`; bools count as 0 and 1."""
     left, right = promote_operands(input, other)
     scaled = torch.mul(right, alpha)
     return torch.sub(left.to(scaled.dtype) if left.dtype is torch.bool else left, scaled)
@@ -160,7 +160,7 @@ def subtract(input: Tensor | float, other: Tensor | float, *, alpha: float = 1) 
 
 @op("ops", "mint", "Tensor", "ops:divide", "mint:divide", "Tensor:divide", dtype=UNCHECKED)
 def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """Quotient; `rounding_mode` "floor" or "trunc" makes it whole, and keeps integers."""
+    """Quotient; `rounding_mode` "floor" or "trunc" rounds it and keeps integers."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ArgumentValueError(
             f"For ops.div, rounding_mode value should be None, 'floor' or 'trunc', but got {rounding_mode}."
@@ -170,13 +170,13 @@ def div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | No
 
 @op("ops", dtype=FLOAT)
 def true_divide(dividend: Tensor | float, divisor: Tensor | float) -> Tensor:
-    """Quotient."""
+    """Quotient of two tensors."""
     return torch.true_divide(*promote_operands(dividend, divisor))
 
 
 @op(dtype=PROMOTE)
 def real_div(x: Tensor | float, y: Tensor | float) -> Tensor:
-    """Quotient in the common type: that of integers is whole."""
+    """Quotient in the promoted dtype: integers give integers."""
     left, right = promote_operands(x, y)
     whole = not torch.promote_types(left.dtype, right.dtype).is_floating_point
     if whole and not (left.is_complex() or right.is_complex()):
@@ -197,7 +197,7 @@ Hypot = primitive("Hypot", hypot, init=())
 Xlogy = primitive("Xlogy", xlogy, init=())
 RealDiv = primitive("RealDiv", real_div, init=())
 
-# MindSpore's names for ready-made objects of these classes.
+# MindSpore's names for instances of these classes.
 tensor_add = Add()
 
 tensor_pow = Pow()

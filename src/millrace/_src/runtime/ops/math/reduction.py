@@ -1,4 +1,4 @@
-"""Sums, means, extremes and their like along axes."""
+"""Reductions along axes: sum, mean, prod, all, any, std, var, logsumexp."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
     "var_mint",
 ]
 
-# The spellings of "which axes" and "keep them" that MindSpore's overloads take.
+# Spellings of `axis` and `keepdims` in MindSpore's overloads.
 _DIM = {"axis": "dim", "keepdims": "keepdim", "keep_dims": "keepdim"}
 
 _AXIS = {"dim": "axis", "keepdim": "keepdims", "keep_dims": "keepdims"}
@@ -52,7 +52,7 @@ _KEEP = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
 
 
 def mean_keep_dtype(input: Tensor, dim: Any, keepdim: bool, dtype: torch.dtype | None = None) -> Tensor:
-    """The mean in the input's type, which MindSpore keeps for integers too."""
+    """Mean in the input's dtype, which MindSpore keeps for integers too."""
     if dtype is not None:
         input = input.to(dtype)
     over = normalize_axes(dim, input.ndim)
@@ -66,20 +66,20 @@ def mean_keep_dtype(input: Tensor, dim: Any, keepdim: bool, dtype: torch.dtype |
 
 
 def prod_over_axes(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    """The product over several axes."""
-    made = input
+    """Product over several axes."""
+    product = input
     for axis in sorted(
         (axis % (input.ndim or 1) for axis in check_axes(normalize_axes(dim, input.ndim), input.ndim)),
         reverse=True,
     ):
-        made = torch.prod(made, axis, keepdim)
-    return made
+        product = torch.prod(product, axis, keepdim)
+    return product
 
 
 @op("ops", "mint", "Tensor", dtype=SUM, also=_DIM)
 def sum(input: Tensor, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Tensor:
-    """The sum along axes; bool and integers are added up in int64."""
-    if isinstance(keepdim, torch.dtype):  # MindSpore's older order: axis, dtype, keepdims
+    """Sum along axes; bools and integers are summed in int64."""
+    if isinstance(keepdim, torch.dtype):  # MindSpore's older argument order: axis, dtype, keepdims
         keepdim, dtype = False, keepdim
     return (
         torch.sum(input, normalize_axes(dim, input.ndim), keepdim, dtype=dtype)
@@ -90,19 +90,19 @@ def sum(input: Tensor, dim: Any = None, keepdim: Any = False, *, dtype: Any = No
 
 @op("ops", "Tensor", dtype=SAME, also=_KEEP)
 def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
-    """The mean along axes, in the type of the input."""
+    """Mean along axes, in the dtype of the input."""
     return mean_keep_dtype(x, axis, keep_dims)
 
 
 @op("mint:mean", dtype=SAME)
 def mean_mint(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean along axes, in the type of the input or in `dtype`."""
+    """Mean along axes, in the dtype of the input or in `dtype`."""
     return mean_keep_dtype(input, dim, keepdim, dtype)
 
 
 @op("ops", "Tensor", dtype=SUM, also=_KEEP)
 def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
-    """The product along axes; bool and integers are multiplied in int64."""
+    """Product along axes; bools and integers are multiplied in int64."""
     return (
         prod_over_axes(input if dtype is None else input.to(dtype), axis, keep_dims)
         if input.ndim
@@ -112,13 +112,13 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
 
 @op("mint:prod", dtype=SUM)
 def prod_mint(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The product along axes; bool and integers are multiplied in int64."""
+    """Product along axes; bools and integers are multiplied in int64."""
     return prod.raw(input, dim, keepdim, dtype)
 
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False, also=_KEEP)
 def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
     return (
         torch.any(input.bool(), normalize_axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
     )
@@ -126,7 +126,7 @@ def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
 
 @op("ops", "Tensor", dtype=BOOL, differentiable=False, also=_KEEP)
 def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
-    """Whether all elements along axes are not zero."""
+    """Whether all elements along axes are nonzero."""
     return (
         torch.all(input.bool(), normalize_axes(axis, input.ndim), keep_dims) if input.ndim else input.bool()
     )
@@ -134,54 +134,54 @@ def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
 
 @op("mint:any", dtype=BOOL, differentiable=False)
 def any_mint(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
     return any.raw(input, dim, keepdim)
 
 
 @op("mint:all", dtype=BOOL, differentiable=False)
 def all_mint(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements along axes are not zero."""
+    """Whether all elements along axes are nonzero."""
     return all.raw(input, dim, keepdim)
 
 
 @op("ops", "Tensor", dtype=SAME, also=_AXIS)
 def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along axes; `ddof` is taken from the count that the squares are divided by."""
+    """Standard deviation along axes, with `ddof` delta degrees of freedom."""
     return torch.std(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
 @op("ops", "Tensor", dtype=SAME, also=_AXIS)
 def var(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along axes; `ddof` is taken from the count that the squares are divided by."""
+    """Variance along axes, with `ddof` delta degrees of freedom."""
     return torch.var(input, normalize_axes(axis, input.ndim), correction=int(ddof), keepdim=keepdims)
 
 
 @op("mint:std", dtype=SAME)
 def std_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The standard deviation along axes."""
+    """Standard deviation along axes."""
     return torch.std(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
 @op("mint:var", dtype=SAME)
 def var_mint(input: Tensor, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The variance along axes."""
+    """Variance along axes."""
     return torch.var(input, normalize_axes(dim, input.ndim), correction=correction, keepdim=keepdim)
 
 
 @op("ops", "mint", "Tensor", dtype=SAME, also=_DIM)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The logarithm of the sum of e to the power of the elements along axes, without overflow."""
+    """Logarithm of the sum of exponentials along axes, without overflow."""
     return torch.logsumexp(input, normalize_axes(dim, input.ndim), keepdim)
 
 
-# --- the classes: options first, axes in the call -------------------------------------------------------------
+# --- primitives -----------------------------------------------------------------------------------------------
 
 
 @op(dtype=SAME)
 def reduce_sum_primitive(
     x: Tensor, axis: Any = (), keep_dims: bool = False, skip_mode: bool = False
 ) -> Tensor:
-    """The sum along axes in the type of the input; with `skip_mode` and no axes, the input itself."""
+    """Sum along axes in the dtype of the input; with `skip_mode` and no axes, the input."""
     over = normalize_axes(axis, x.ndim)
     if not over or (skip_mode and isinstance(axis, (tuple, list)) and not axis):
         return x.clone()
@@ -190,25 +190,25 @@ def reduce_sum_primitive(
 
 @op(dtype=SAME)
 def reduce_mean_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """The mean along axes in the type of the input."""
+    """Mean along axes in the dtype of the input."""
     return mean_keep_dtype(x, axis, keep_dims)
 
 
 @op(dtype=SAME)
 def reduce_prod_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """The product along axes in the type of the input."""
+    """Product along axes in the dtype of the input."""
     return prod_over_axes(x, axis, keep_dims).to(x.dtype)
 
 
 @op(dtype=BOOL, differentiable=False)
 def reduce_any_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
+    """Whether any element along axes is nonzero."""
     return any.raw(x, axis, keep_dims)
 
 
 @op(dtype=BOOL, differentiable=False)
 def reduce_all_primitive(x: Tensor, axis: Any = (), keep_dims: bool = False) -> Tensor:
-    """Whether all elements along axes are not zero."""
+    """Whether all elements along axes are nonzero."""
     return all.raw(x, axis, keep_dims)
 
 
@@ -218,7 +218,7 @@ ReduceProd = primitive("ReduceProd", reduce_prod_primitive, init=("keep_dims",))
 ReduceAny = primitive("ReduceAny", reduce_any_primitive, init=("keep_dims",))
 ReduceAll = primitive("ReduceAll", reduce_all_primitive, init=("keep_dims",))
 
-# MindSpore's names for ready-made objects of these classes.
+# MindSpore's names for instances of these classes.
 reduce_sum = ReduceSum()
 
 reduce_mean = ReduceMean()
@@ -228,6 +228,6 @@ export_names(__name__, "ops", "reduce_sum", "reduce_mean")
 
 @op("Tensor", dtype=SAME)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sums that bring the tensor to a shape that broadcasts to its own."""
+    """Sum over the axes that were broadcast, so that the result has the given shape."""
     shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     return input.sum_to_size(*shape)

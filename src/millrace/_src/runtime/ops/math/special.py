@@ -1,4 +1,4 @@
-"""Special functions: gamma, Bessel, zeta and their kin."""
+"""Special functions: gamma, digamma, Bessel functions, zeta, logit."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ __all__ = [
 ]
 
 
-class _Sloped(torch.autograd.Function):
-    """A function that PyTorch has no gradient for, with its slope."""
+class _FunctionWithDerivative(torch.autograd.Function):
+    """Function without a gradient in PyTorch, with its derivative."""
 
     generate_vmap_rule = True
 
@@ -78,115 +78,117 @@ class _Sloped(torch.autograd.Function):
         ctx.save_for_backward(x)
 
     @staticmethod
-    def backward(ctx: Any, *given: Tensor) -> Any:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
         (x,) = ctx.saved_tensors
-        return given[0] * ctx.slope(x), None, None
+        return grad_outputs[0] * ctx.slope(x), None, None
 
 
 def _j0(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.bessel_j0, lambda x: -_j1(x))
+    return _FunctionWithDerivative.apply(x, torch.special.bessel_j0, lambda x: -_j1(x))
 
 
 def _j1(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.bessel_j1, lambda x: _j0(x) - torch.where(x == 0, 0.5, _j1(x) / x))
+    return _FunctionWithDerivative.apply(
+        x, torch.special.bessel_j1, lambda x: _j0(x) - torch.where(x == 0, 0.5, _j1(x) / x)
+    )
 
 
 def _y0(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.bessel_y0, lambda x: -_y1(x))
+    return _FunctionWithDerivative.apply(x, torch.special.bessel_y0, lambda x: -_y1(x))
 
 
 def _y1(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.bessel_y1, lambda x: _y0(x) - _y1(x) / x)
+    return _FunctionWithDerivative.apply(x, torch.special.bessel_y1, lambda x: _y0(x) - _y1(x) / x)
 
 
 def _k0(x: Tensor) -> Tensor:
-    return _Sloped.apply(x, torch.special.modified_bessel_k0, lambda x: -_k1(x))
+    return _FunctionWithDerivative.apply(x, torch.special.modified_bessel_k0, lambda x: -_k1(x))
 
 
 def _k1(x: Tensor) -> Tensor:
     function = torch.special.modified_bessel_k1
-    return _Sloped.apply(x, function, lambda x: -_k0(x) - _k1(x) / x)
+    return _FunctionWithDerivative.apply(x, function, lambda x: -_k0(x) - _k1(x) / x)
 
 
 def _k0e(x: Tensor) -> Tensor:
     function = torch.special.scaled_modified_bessel_k0
-    return _Sloped.apply(x, function, lambda x: _k0e(x) - _k1e(x))
+    return _FunctionWithDerivative.apply(x, function, lambda x: _k0e(x) - _k1e(x))
 
 
 def _k1e(x: Tensor) -> Tensor:
     function = torch.special.scaled_modified_bessel_k1
-    return _Sloped.apply(x, function, lambda x: _k1e(x) - _k0e(x) - _k1e(x) / x)
+    return _FunctionWithDerivative.apply(x, function, lambda x: _k1e(x) - _k0e(x) - _k1e(x) / x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_i0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0."""
     return torch.special.i0(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_i0e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0, times e to the power of -|x|."""
+    """Exponentially scaled modified Bessel function of the first kind, order 0: times exp(-|x|)."""
     return torch.special.i0e(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_i1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 1."""
+    """Modified Bessel function of the first kind, order 1."""
     return torch.special.i1(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_i1e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 1, times e to the power of -|x|."""
+    """Exponentially scaled modified Bessel function of the first kind, order 1: times exp(-|x|)."""
     return torch.special.i1e(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_j0(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind, order 0."""
+    """Bessel function of the first kind, order 0."""
     return _j0(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_j1(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind, order 1."""
+    """Bessel function of the first kind, order 1."""
     return _j1(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_k0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 0."""
+    """Modified Bessel function of the second kind, order 0."""
     return _k0(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_k0e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 0, times e to the power of x."""
+    """Exponentially scaled modified Bessel function of the second kind, order 0: times exp(x)."""
     return _k0e(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_k1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 1."""
+    """Modified Bessel function of the second kind, order 1."""
     return _k1(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_k1e(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind, order 1, times e to the power of x."""
+    """Exponentially scaled modified Bessel function of the second kind, order 1: times exp(x)."""
     return _k1e(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_y0(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind, order 0."""
+    """Bessel function of the second kind, order 0."""
     return _y0(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def bessel_y1(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind, order 1."""
+    """Bessel function of the second kind, order 1."""
     return _y1(x)
 
 
@@ -206,25 +208,25 @@ BesselY1 = primitive("BesselY1", bessel_y1)
 
 @op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
 def i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0."""
     return torch.special.i0(input)
 
 
 @op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
 def digamma(input: Tensor) -> Tensor:
-    """The slope of the logarithm of the gamma function."""
+    """Digamma function: the derivative of the logarithm of the gamma function."""
     return torch.digamma(input)
 
 
 @op("ops", "Tensor", dtype=FLOAT)
 def lgamma(input: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
     return torch.lgamma(input)
 
 
 @op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the gamma function of p dimensions."""
+    """Logarithm of the multivariate gamma function of dimension `p`."""
     if isinstance(p, bool) or not isinstance(p, int):
         raise ArgumentTypeError(f"For 'mvlgamma', 'p' must be an int, but got {p!r}.")
     if p < 1:
@@ -239,11 +241,11 @@ Mvlgamma = primitive("Mvlgamma", mvlgamma)
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def polygamma(n: Tensor, input: Tensor) -> Tensor:
-    """The n-th slope of the digamma function; n is a tensor and may differ from element to element."""
+    """n-th derivative of the digamma function; `n` is a tensor and may differ per element."""
     order = n.to(input.dtype)
     sign = torch.where(n % 2 == 0, -1.0, 1.0).to(input.dtype)
-    made = sign * torch.exp(torch.lgamma(order + 1)) * torch.special.zeta(order + 1, input)
-    return torch.where(n == 0, torch.digamma(input), made)
+    values = sign * torch.exp(torch.lgamma(order + 1)) * torch.special.zeta(order + 1, input)
+    return torch.where(n == 0, torch.digamma(input), values)
 
 
 Polygamma = primitive("Polygamma", polygamma)
@@ -251,19 +253,19 @@ Polygamma = primitive("Polygamma", polygamma)
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def igamma(input: Tensor, other: Tensor) -> Tensor:
-    """The lower incomplete gamma function, of 1 in all; it has a gradient for `other` only."""
+    """Regularized lower incomplete gamma function; it has a gradient for `other` only."""
     return torch.igamma(input, other)
 
 
 @op("ops", "Tensor", dtype=SAME, differentiable=False)
 def igammac(input: Tensor, other: Tensor) -> Tensor:
-    """The upper incomplete gamma function, of 1 in all; it has a gradient for `other` only."""
+    """Regularized upper incomplete gamma function; it has a gradient for `other` only."""
     return torch.igammac(input, other)
 
 
 @op("ops", dtype=SAME, differentiable=False)
 def zeta(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of (k + other) to the power of -input over all k from 0 on; it has a gradient for `other` only."""
+    """Hurwitz zeta function: the sum of (k + other) ** -input over k >= 0; it has a gradient for `other` only."""
     return torch.special.zeta(input, other)
 
 
@@ -274,13 +276,13 @@ Zeta = primitive("Zeta", zeta, init=())
 
 @op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)); with `eps`, elements are held between eps and 1 - eps first."""
+    """Logit, log(x / (1 - x)); with `eps`, elements are clamped to [eps, 1 - eps] first."""
     return torch.logit(input, eps)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def logit_of(x: Tensor, eps: float = -1.0) -> Tensor:
-    """log(x / (1 - x)); with `eps` from 0 on, elements are held between eps and 1 - eps first."""
+    """Logit, log(x / (1 - x)); with `eps` >= 0, elements are clamped to [eps, 1 - eps] first."""
     return torch.logit(x, None if eps < 0 else eps)
 
 
@@ -289,23 +291,23 @@ Logit = primitive("Logit", logit_of)
 
 @op(accepts=FLOATS, dtype=SAME)
 def lgamma_strict(x: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
     return torch.lgamma(x)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def digamma_strict(x: Tensor) -> Tensor:
-    """The derivative of the logarithm of the gamma function."""
+    """Digamma function: the derivative of the logarithm of the gamma function."""
     return torch.digamma(x)
 
 
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def igamma_strict(a: Tensor, x: Tensor) -> Tensor:
-    """The lower incomplete gamma function, as a part of the whole."""
+    """Regularized lower incomplete gamma function."""
     return torch.special.gammainc(a, x)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def lbeta(x: Tensor, y: Tensor) -> Tensor:
-    """The logarithm of the beta function."""
+    """Logarithm of the beta function."""
     return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

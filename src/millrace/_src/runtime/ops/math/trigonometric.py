@@ -46,7 +46,7 @@ __all__ = [
 
 @op("ops", "mint", "Tensor", "mint.special", dtype=FLOAT)
 def sinc(input: Tensor) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """Normalized sinc function: sin(pi x) / (pi x), and 1 at 0."""
     return torch.sinc(input)
 
 
@@ -55,25 +55,25 @@ Sinc = primitive("Sinc", sinc)
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def deg2rad(x: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
     return torch.deg2rad(x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def rad2deg(x: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
     return torch.rad2deg(x)
 
 
 @op("Tensor:deg2rad", accepts=FLOATS, dtype=SAME)
 def deg2rad_method(input: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
     return torch.deg2rad(input)
 
 
 @op("Tensor:rad2deg", accepts=FLOATS, dtype=SAME)
 def rad2deg_method(input: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
     return torch.rad2deg(input)
 
 
@@ -156,36 +156,14 @@ def atanh(input: Tensor) -> Tensor:
 
 
 Sin = primitive("Sin", sin)
-
-
 Cos = primitive("Cos", cos)
-
-
 Tan = primitive("Tan", tan)
-
-
 Asin = primitive("Asin", asin)
-
-
 ACos = primitive("ACos", acos)
-
-
 Atan = primitive("Atan", atan)
-
-
 Sinh = primitive("Sinh", sinh)
-
-
 Cosh = primitive("Cosh", cosh)
-
-
 Tanh = primitive("Tanh", tanh)
-
-
 Asinh = primitive("Asinh", asinh)
-
-
 Acosh = primitive("Acosh", acosh)
-
-
 Atanh = primitive("Atanh", atanh)

@@ -1,1 +1,1 @@
-"""Nn."""
+"""Neural-network operations."""

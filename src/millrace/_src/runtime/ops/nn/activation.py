@@ -1,4 +1,4 @@
-"""Activation functions."""
+"""Activation functions: relu, sigmoid, silu, gelu, leaky_relu."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 @op("ops", "mint.nn.functional", accepts=ANY_DTYPE, dtype=SAME)
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, or 0 where it is below; `inplace` writes the result into `input`."""
+    """ReLU: max(x, 0); `inplace` writes the result into `input`."""
     if input.dtype is torch.bool:
         return input.clone()
     return torch.relu_(input) if inplace else torch.relu(input)
@@ -40,31 +40,31 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @op("ops", dtype=SAME)
 def relu6(x: Tensor) -> Tensor:
-    """Each element, held between 0 and 6."""
+    """ReLU6: each element clamped to [0, 6]."""
     return F.relu6(x)
 
 
 @op("ops", "mint", "mint.nn.functional", "Tensor", accepts=FLOATS_COMPLEX, dtype=SAME)
 def sigmoid(input: Tensor) -> Tensor:
-    """The logistic function of each element."""
+    """Sigmoid (logistic) function of each element."""
     return torch.sigmoid(input)
 
 
 @op("ops", accepts=FLOATS_COMPLEX, dtype=SAME)
 def silu(input: Tensor) -> Tensor:
-    """Each element times its logistic function."""
+    """SiLU (swish): x * sigmoid(x)."""
     return F.silu(input)
 
 
 @op("mint.nn.functional:silu", accepts=FLOATS_COMPLEX, dtype=SAME)
 def silu_mint(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element times its logistic function; `inplace` writes the result into `input`."""
+    """SiLU (swish): x * sigmoid(x); `inplace` writes the result into `input`."""
     return F.silu(input, inplace)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    """GELU: x times the standard normal distribution function at x; "tanh" is the approximation."""
     if approximate not in ("none", "tanh"):
         raise ArgumentValueError("For ops.gelu, approximate value should be either 'none' or 'tanh'.")
     return F.gelu(input, approximate=approximate)
@@ -72,19 +72,19 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @op("mint.nn.functional:gelu", accepts=FLOATS, dtype=SAME)
 def gelu_mint(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """Each element times the normal distribution's value at it; "tanh" approximates that."""
+    """GELU: x times the standard normal distribution function at x; "tanh" is the approximation."""
     return gelu.raw(input, approximate)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU by its tanh approximation, which is what the class `ops.GeLU` computes."""
+    """GELU by its tanh approximation, which the class `ops.GeLU` computes."""
     return F.gelu(x, approximate="tanh")
 
 
 @op("ops", dtype=FLOAT)
 def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
-    """Each element, or `alpha` times it where it is below 0."""
+    """Leaky ReLU: negative elements are multiplied by `alpha`."""
     if not input.is_floating_point():
         input = input.to(torch.float32)
     return F.leaky_relu(input, alpha)
@@ -92,7 +92,7 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
 
 @op("mint.nn.functional:leaky_relu", accepts=FLOATS, dtype=SAME)
 def leaky_relu_mint(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Each element, or `negative_slope` times it where it is below 0."""
+    """Leaky ReLU: negative elements are multiplied by `negative_slope`."""
     return F.leaky_relu(input, negative_slope)
 
 

@@ -1,4 +1,4 @@
-"""Pooling to a wanted size, pooling undone, and pooling with windows at random places."""
+"""Adaptive average and max pooling: pooling to a given output size."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool1d_mint",
     "adaptive_max_pool2d",
-    "adaptive_max_pool2d_places",
+    "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
-    "adaptive_max_pool3d_places",
+    "adaptive_max_pool3d_with_indices",
 ]
 
 
-def _sizes(name: str, input: Tensor, output_size: Any, count: int) -> Any:
-    """The wanted size of each axis; None, for maxima -1 too, leaves an axis as it is."""
+def _parse_output_size(name: str, input: Tensor, output_size: Any, count: int) -> Any:
+    """Output size of each axis; None (for maxima also -1) keeps the length of an axis."""
     if isinstance(output_size, Tensor):
         output_size = tuple(to_python_list(output_size))
     if isinstance(output_size, int) and not isinstance(output_size, bool):
@@ -48,18 +48,18 @@ def _sizes(name: str, input: Tensor, output_size: Any, count: int) -> Any:
             f"got {list(input.shape)} and {output_size}."
         )
     unsaid = (None, -1) if "max" in name.lower() else (None,)
-    found = tuple(h if n in unsaid else n for h, n in zip(input.shape[-count:], output_size, strict=True))
-    if any(isinstance(n, bool) or not isinstance(n, int) for n in found):
+    sizes = tuple(h if n in unsaid else n for h, n in zip(input.shape[-count:], output_size, strict=True))
+    if any(isinstance(n, bool) or not isinstance(n, int) for n in sizes):
         raise ArgumentTypeError(f"For '{name}', 'output_size' must hold ints or None, but got {output_size}.")
-    if min(found) < 0:
+    if min(sizes) < 0:
         raise (OperationError if "max" in name.lower() else ArgumentValueError)(
             f"For '{name}', 'output_size' must not be below 0, but got {output_size}."
         )
-    return found
+    return sizes
 
 
-def _divisible(name: str, input: Tensor, output_size: Any) -> int:
-    """The size of MindSpore's pools over one axis, which must divide the input's."""
+def _check_divisible(name: str, input: Tensor, output_size: Any) -> int:
+    """Output size of MindSpore's 1-D pooling, which must divide the input length."""
     if isinstance(output_size, bool) or not isinstance(output_size, int):
         raise ArgumentTypeError(f"For '{name}', 'output_size' must be an int, but got {output_size!r}.")
     if input.ndim != 3:
@@ -74,70 +74,72 @@ def _divisible(name: str, input: Tensor, output_size: Any) -> int:
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def adaptive_avg_pool1d(input: Tensor, output_size: int) -> Tensor:
-    """Means of as many equal parts of the last axis as wanted."""
-    return F.adaptive_avg_pool1d(input, _divisible("adaptive_avg_pool1d", input, output_size))
+    """Adaptive average pooling over the last axis; `output_size` divides its length."""
+    return F.adaptive_avg_pool1d(input, _check_divisible("adaptive_avg_pool1d", input, output_size))
 
 
 @op("mint.nn.functional:adaptive_avg_pool1d", accepts=FLOATS, dtype=SAME)
 def adaptive_avg_pool1d_mint(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last axis as wanted."""
+    """Adaptive average pooling over the last axis."""
     return F.adaptive_avg_pool1d(input, output_size)
 
 
 @op("ops", "ops:adaptive_avg_pool2d_ext", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last two axes as wanted; None leaves an axis as it is."""
-    return F.adaptive_avg_pool2d(input, _sizes("adaptive_avg_pool2d", input, output_size, 2))
+    """Adaptive average pooling over the last two axes; None keeps the length of an axis."""
+    return F.adaptive_avg_pool2d(input, _parse_output_size("adaptive_avg_pool2d", input, output_size, 2))
 
 
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means of as many parts of the last three axes as wanted; None leaves an axis as it is."""
-    return F.adaptive_avg_pool3d(input, _sizes("adaptive_avg_pool3d", input, output_size, 3))
+    """Adaptive average pooling over the last three axes; None keeps the length of an axis."""
+    return F.adaptive_avg_pool3d(input, _parse_output_size("adaptive_avg_pool3d", input, output_size, 3))
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def adaptive_max_pool1d(input: Tensor, output_size: int) -> Tensor:
-    """Maxima of as many equal parts of the last axis as wanted."""
-    return F.adaptive_max_pool1d(input, _divisible("adaptive_max_pool1d", input, output_size))
+    """Adaptive max pooling over the last axis; `output_size` divides its length."""
+    return F.adaptive_max_pool1d(input, _check_divisible("adaptive_max_pool1d", input, output_size))
 
 
 @op("mint.nn.functional:adaptive_max_pool1d", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool1d_mint(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last axis as wanted, and their places if wanted."""
+    """Adaptive max pooling over the last axis, optionally with indices."""
     return F.adaptive_max_pool1d(input, output_size, return_indices)
 
 
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last two axes as wanted, and their places if wanted."""
-    return F.adaptive_max_pool2d(input, _sizes("adaptive_max_pool2d", input, output_size, 2), return_indices)
+    """Adaptive max pooling over the last two axes, optionally with indices."""
+    return F.adaptive_max_pool2d(
+        input, _parse_output_size("adaptive_max_pool2d", input, output_size, 2), return_indices
+    )
 
 
 @op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Any = False) -> Any:
-    """Maxima of as many parts of the last three axes as wanted, and their places if wanted."""
-    values, where = adaptive_max_pool3d_places.raw(input, output_size)
+    """Adaptive max pooling over the last three axes, optionally with indices."""
+    values, where = adaptive_max_pool3d_with_indices.raw(input, output_size)
     return (values, where) if return_indices else values
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
-def adaptive_max_pool2d_places(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """Maxima of as many parts of the last two axes as wanted, and their places."""
-    size = _sizes("AdaptiveMaxPool2D", input, output_size, 2)
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """Adaptive max pooling over the last two axes, with indices."""
+    size = _parse_output_size("AdaptiveMaxPool2D", input, output_size, 2)
     values, where = F.adaptive_max_pool2d(input, size, return_indices=True)
     return values, where
 
 
 @op(accepts=REAL, dtype=UNCHECKED)
-def adaptive_max_pool3d_places(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """Maxima of as many parts of the last three axes as wanted, and their places."""
-    size = _sizes("AdaptiveMaxPool3D", x, output_size, 3)
+def adaptive_max_pool3d_with_indices(x: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """Adaptive max pooling over the last three axes, with indices."""
+    size = _parse_output_size("AdaptiveMaxPool3D", x, output_size, 3)
     values, where = F.adaptive_max_pool3d(x, size, return_indices=True)
     return values, where.to(torch.int32)
 
 
 AdaptiveAvgPool2D = primitive("AdaptiveAvgPool2D", adaptive_avg_pool2d)
 AdaptiveAvgPool3D = primitive("AdaptiveAvgPool3D", adaptive_avg_pool3d)
-AdaptiveMaxPool2D = primitive("AdaptiveMaxPool2D", adaptive_max_pool2d_places)
-AdaptiveMaxPool3D = primitive("AdaptiveMaxPool3D", adaptive_max_pool3d_places, init=())
+AdaptiveMaxPool2D = primitive("AdaptiveMaxPool2D", adaptive_max_pool2d_with_indices)
+AdaptiveMaxPool3D = primitive("AdaptiveMaxPool3D", adaptive_max_pool3d_with_indices, init=())

@@ -1,4 +1,4 @@
-"""Attention, and rotary embedding of positions."""
+"""Scaled dot-product attention, rotary position embedding, multi-scale deformable attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL_TOKENS = 2147483647
 
 
 def to_bnsd(x: Tensor, layout: str, heads: int) -> Tensor:
-    """(batch, heads, length, width) of a tensor in another layout."""
+    """Convert a tensor from another layout to (batch, heads, length, width)."""
     if layout == "BNSD":
         return x
     if layout == "BSND":
@@ -38,7 +38,7 @@ def to_bnsd(x: Tensor, layout: str, heads: int) -> Tensor:
 
 
 def from_bnsd(x: Tensor, layout: str) -> Tensor:
-    """The way back."""
+    """Convert a tensor from (batch, heads, length, width) to another layout."""
     if layout == "BNSD":
         return x
     if layout == "BSND":
@@ -48,10 +48,10 @@ def from_bnsd(x: Tensor, layout: str) -> Tensor:
 
 
 def sliding_window_mask(
-    length: int, others: int, before: int, after: int, shift: int, device: torch.device
+    length: int, key_length: int, before: int, after: int, shift: int, device: torch.device
 ) -> Tensor:
-    """Which places each place sees: so many before it and after it."""
-    away = torch.arange(others, device=device) - torch.arange(length, device=device).unsqueeze(1) - shift
+    """Mask of the positions that each position attends to: `before` and `after` it."""
+    away = torch.arange(key_length, device=device) - torch.arange(length, device=device).unsqueeze(1) - shift
     return (away >= -before) & (away <= after)
 
 
@@ -76,11 +76,12 @@ def flash_attention_score(
     input_layout: str = "BSH",
     sparse_mode: int = 0,
 ) -> Tensor:
-    """Dropout(softmax(mask(scale * (query @ key + real_shift)))) @ value; a mask is true where nothing is seen.
+    """dropout(softmax(mask(scale * (query @ key + real_shift)))) @ value; a mask is true where attention is blocked.
 
-    MindSpore has it on Ascend only. Here PyTorch's attention computes it, with fewer heads of keys than of queries too.
-    Layouts BSH, BNSD, SBH and BSND; sparse modes 0 (the mask, and `pre_tokens`, `next_tokens`), 1 (the mask), 2 and 3
-    (causal, aligned at the first or the last place)."""
+    MindSpore has it on Ascend only. Here PyTorch's attention computes it, also with fewer key heads than query
+    heads. Layouts BSH, BNSD, SBH and BSND; sparse modes 0 (the mask, and `pre_tokens`, `next_tokens`), 1 (the
+    mask), 2 and 3 (causal, aligned at the first or the last position).
+    """
     name = "flash_attention_score"
     if input_layout not in ("BSH", "BNSD", "SBH", "BSND"):
         raise ArgumentValueError(
@@ -91,8 +92,12 @@ def flash_attention_score(
             f"For '{name}', 'sparse_mode' must be 0, 1, 2 or 3 here, but got {sparse_mode!r}."
         )
     extra = {"drop_mask": drop_mask, "prefix": prefix, "actual_seq_qlen": actual_seq_qlen}
-    for label, given in {**extra, "actual_seq_kvlen": actual_seq_kvlen, "padding_mask": padding_mask}.items():
-        if given is not None:
+    for label, argument in {
+        **extra,
+        "actual_seq_kvlen": actual_seq_kvlen,
+        "padding_mask": padding_mask,
+    }.items():
+        if argument is not None:
             raise ArgumentValueError(f"For '{name}', '{label}' must be None here: write it into 'attn_mask'.")
     if isinstance(keep_prob, bool) or not isinstance(keep_prob, (int, float)):
         raise ArgumentTypeError(f"For '{name}', 'keep_prob' must be a number, but got {keep_prob!r}.")
@@ -104,48 +109,54 @@ def flash_attention_score(
         to_bnsd(x, input_layout, x.shape[2] // width if input_layout in ("BSH", "SBH") else head_num)
         for x in (key, value)
     )
-    length, others = q.shape[2], k.shape[2]
+    length, key_length = q.shape[2], k.shape[2]
     allowed: Tensor | None = None
     if sparse_mode in (2, 3):
         allowed = sliding_window_mask(
-            length, others, ALL_TOKENS, 0, others - length if sparse_mode == 3 else 0, q.device
+            length, key_length, ALL_TOKENS, 0, key_length - length if sparse_mode == 3 else 0, q.device
         )
     else:
         if attn_mask is not None:
             allowed = ~attn_mask.bool()
-        if sparse_mode == 0 and (pre_tokens < others or next_tokens < others):
-            band = sliding_window_mask(length, others, pre_tokens, next_tokens, 0, q.device)
+        if sparse_mode == 0 and (pre_tokens < key_length or next_tokens < key_length):
+            band = sliding_window_mask(length, key_length, pre_tokens, next_tokens, 0, q.device)
             allowed = band if allowed is None else allowed & band
     bias: Tensor | None = allowed
     if real_shift is not None:
         bias = real_shift.to(q.dtype) * scalar_value
         if allowed is not None:
             bias = bias.masked_fill(~allowed, float("-inf"))
-    made = F.scaled_dot_product_attention(
+    output = F.scaled_dot_product_attention(
         q, k, v, bias, 1 - keep_prob, scale=scalar_value, enable_gqa=k.shape[1] != q.shape[1]
     )
-    return from_bnsd(made, input_layout)
+    return from_bnsd(output, input_layout)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def rotary_position_embedding(x: Tensor, cos: Tensor, sin: Tensor, mode: int = 0) -> Tensor:
-    """x * cos + turned(x) * sin, where the halves of the last axis are turned (mode 0) or neighbours (mode 1)."""
+    """Rotary position embedding: x * cos + rotate(x) * sin. Mode 0 rotates the halves of the last axis, mode 1
+    adjacent elements.
+    """
     if mode not in (0, 1):
         raise ArgumentValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, but got {mode!r}.")
     if mode == 0:
         first, second = x.chunk(2, -1)
-        turned = torch.cat([-second, first], -1)
+        rotated = torch.cat([-second, first], -1)
     else:
-        turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
-    return x * cos + turned * sin
+        rotated = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+    return x * cos + rotated * sin
 
 
 @op("ops", accepts=None, dtype=SAME)
 def multi_scale_deformable_attn_function(
     value: Tensor, shape: Tensor, offset: Tensor, locations: Tensor, weight: Tensor
 ) -> Tensor:
-    """The values of several maps at some places each, weighed: (batch, places of all maps, heads, width) with the maps'
-    (height, width) and beginnings; locations (batch, queries, heads, maps, points, 2) from 0 to 1, weights likewise."""
+    """Multi-scale deformable attention: weighted sum of feature-map values at sampled locations.
+
+    `value` is (batch, positions of all maps, heads, width), with the (height, width) and the offset of each map.
+    Locations are (batch, queries, heads, maps, points, 2) from 0 to 1; weights have the same shape without the last
+    axis.
+    """
     if value.ndim != 4 or locations.ndim != 6 or weight.ndim != 5 or shape.ndim != 2:
         raise ArgumentValueError(
             f"For 'multi_scale_deformable_attn_function', the shapes must be (B, K, N, D), (L, 2), (L,), (B, Q, "
@@ -164,5 +175,5 @@ def multi_scale_deformable_attn_function(
         grid = grids[:, :, :, level].transpose(1, 2).flatten(0, 1)
         seen.append(F.grid_sample(map_, grid, mode="bilinear", padding_mode="zeros", align_corners=False))
     shares = weight.permute(0, 2, 1, 3, 4).reshape(batch * heads, 1, weight.shape[1], -1)
-    made = (torch.stack(seen, -2).flatten(-2) * shares).sum(-1)
-    return made.reshape(batch, heads * width, -1).transpose(1, 2)
+    output = (torch.stack(seen, -2).flatten(-2) * shares).sum(-1)
+    return output.reshape(batch, heads * width, -1).transpose(1, 2)

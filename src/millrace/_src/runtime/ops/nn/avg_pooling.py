@@ -1,4 +1,4 @@
-"""Means and norms of windows."""
+"""Average and Lp pooling: avg_pool2d, lp_pool2d."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.layers import _as_before, _short, _windows
+from millrace._src.runtime.ops.nn.layers import _apply_padding, _restore_rank, _short
 from millrace._src.runtime.ops.nn.max_pooling import (
-    _fit,
+    _check_fit,
+    _check_rank,
     _needs_ceil_mode,
-    _rank,
     _resolve_pad_mode,
     check_padding_half_kernel,
 )
@@ -74,7 +74,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of (N, C, L)."""
+    """Average pooling of (N, C, L)."""
     for label, value in (("kernel_size", kernel_size), ("stride", stride)):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ArgumentTypeError(f"For 'avg_pool1d', '{label}' must be an int, but got {value!r}.")
@@ -96,7 +96,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Tensor:
-    """The mean of each window of (N, C, H, W)."""
+    """Average pooling of (N, C, H, W)."""
     return _mean_by_sides(
         "avg_pool2d", input_x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 2
     )
@@ -112,7 +112,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int = 0,
 ) -> Tensor:
-    """The mean of each window of (N, C, D, H, W)."""
+    """Average pooling of (N, C, D, H, W)."""
     return _mean_by_sides(
         "avg_pool3d", input_x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 3
     )
@@ -127,7 +127,7 @@ def avg_pool1d_mint(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window of (N, C, L) or (C, L)."""
+    """Average pooling of (N, C, L) or (C, L)."""
     return F.avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -141,7 +141,7 @@ def avg_pool2d_mint(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of (N, C, H, W) or (C, H, W)."""
+    """Average pooling of (N, C, H, W) or (C, H, W)."""
     return F.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -155,7 +155,7 @@ def avg_pool3d_mint(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """Average pooling of (N, C, D, H, W) or (C, D, H, W)."""
     return F.avg_pool3d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -163,19 +163,19 @@ def avg_pool3d_mint(
 def lp_pool1d(
     x: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The norm of each window of (N, C, L): the root of the sum of powers."""
-    return _root("lp_pool1d", x, norm_type, kernel_size, stride, ceil_mode, 1)
+    """Power-average pooling of (N, C, L): the root of the sum of powers of each window."""
+    return _lp_pool("lp_pool1d", x, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def lp_pool2d(
     x: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The norm of each window of (N, C, H, W): the root of the sum of powers."""
-    return _root("lp_pool2d", x, norm_type, kernel_size, stride, ceil_mode, 2)
+    """Power-average pooling of (N, C, H, W): the root of the sum of powers of each window."""
+    return _lp_pool("lp_pool2d", x, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
-def _root(
+def _lp_pool(
     name: str, x: Tensor, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool, count: int
 ) -> Tensor:
     if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)):
@@ -187,8 +187,8 @@ def _root(
     whole = 1
     for k in kernel:
         whole *= k
-    made = AVG_POOL[count](x.pow(norm_type), kernel, steps, 0, ceil_mode, True) * whole
-    return made.pow(1.0 / norm_type)
+    powers = AVG_POOL[count](x.pow(norm_type), kernel, steps, 0, ceil_mode, True) * whole
+    return powers.pow(1.0 / norm_type)
 
 
 AVG_POOL = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
@@ -203,29 +203,29 @@ def avg_pool(
     ceil: bool,
     counted: bool,
 ) -> Tensor:
-    """The mean of each window; `counted` says whether padding counts as elements."""
+    """Average pooling; `counted` determines whether padding counts as elements."""
     count = len(kernel)
-    _rank(name, x.shape, count + 2)
-    _fit(name, x.shape, kernel, pads)
+    _check_rank(name, x.shape, count + 2)
+    _check_fit(name, x.shape, kernel, pads)
     if all(before == after for before, after in pads):
         return AVG_POOL[count](x, kernel, stride, tuple(p for p, _ in pads), ceil, counted)
     over = None if counted else _needs_ceil_mode(pads, stride)
     if over is not None:
         return AVG_POOL[count](x, kernel, stride, over, True, False)
     filled, left = apply_asymmetric_padding(x, pads)
-    made = AVG_POOL[count](filled, kernel, stride, left, ceil, True)
+    averages = AVG_POOL[count](filled, kernel, stride, left, ceil, True)
     if counted:
-        return made
+        return averages
     ones, _ = apply_asymmetric_padding(torch.ones((1, 1, *x.shape[2:]), dtype=x.dtype, device=x.device), pads)
-    return made / AVG_POOL[count](ones, kernel, stride, left, ceil, True)
+    return averages / AVG_POOL[count](ones, kernel, stride, left, ceil, True)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def avg_pool_primitive(
     x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "VALID", data_format: str = "NCHW"
 ) -> Tensor:
-    """The mean of each window of (N, C, H, W); padding is left out of it."""
-    _rank("AvgPool", x.shape, 4)
+    """Average pooling of (N, C, H, W); padding is not counted."""
+    _check_rank("AvgPool", x.shape, 4)
     x = channels_first(x, data_format)
     window = _resolve_pad_mode("AvgPool", x, kernel_size, strides, pad_mode, 2)
     return channels_last(avg_pool("AvgPool", x, *window, False, False), data_format)
@@ -243,8 +243,8 @@ def avg_pool3d_of(
     divisor_override: int = 0,
     data_format: str = "NCDHW",
 ) -> Tensor:
-    """The mean of each window of (N, C, D, H, W)."""
-    _rank("AvgPool3D", x.shape, 5)
+    """Average pooling of (N, C, D, H, W)."""
+    _check_rank("AvgPool3D", x.shape, 5)
     kernel, stride, pads = _resolve_pad_mode("AvgPool3D", x, kernel_size, strides, pad_mode, 3, pad)
     return rescale_divisor(
         avg_pool(
@@ -256,7 +256,7 @@ def avg_pool3d_of(
 
 
 def rescale_divisor(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tensor:
-    """A mean with another divisor than the number of elements in the window."""
+    """Rescale a mean to another divisor than the number of elements in the window."""
     if not divisor:
         return mean
     whole = 1
@@ -266,8 +266,6 @@ def rescale_divisor(mean: Tensor, kernel: tuple[int, ...], divisor: int) -> Tens
 
 
 AvgPool = primitive("AvgPool", avg_pool_primitive)
-
-
 AvgPool3D = primitive("AvgPool3D", avg_pool3d_of)
 
 
@@ -284,10 +282,12 @@ def avg_pool_nd(
     divisor: int = 0,
     data_format: str = "NCHW",
 ) -> Tensor:
-    """The mean of each window; one axis is given as the second of two."""
+    """Average pooling; one axis is computed as the second of two."""
     name = f"AvgPool{count}d"
-    given = channels_first(x, data_format)
-    wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
+    channels_first_input = channels_first(x, data_format)
+    wide, around = _apply_padding(name, channels_first_input, count, pad_mode, pads, kernel, stride)
     _short(name, kernel, around)
-    made = avg_pool(name, wide, kernel, stride, around, ceil_mode, counted or bool(divisor))
-    return channels_last(_as_before(given, rescale_divisor(made, kernel, divisor), count), data_format)
+    averages = avg_pool(name, wide, kernel, stride, around, ceil_mode, counted or bool(divisor))
+    return channels_last(
+        _restore_rank(channels_first_input, rescale_divisor(averages, kernel, divisor), count), data_format
+    )

@@ -1,4 +1,4 @@
-"""Convolutions, plain, transposed and depthwise."""
+"""Convolution: conv1d, conv2d, conv3d, depthwise convolution."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def conv_forward(
     bias: Tensor | None,
     stride: Any,
     pad_mode: Any,
-    given: Padding,
+    padding: Padding,
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    """The convolution over as many axes as the weight has."""
+    """Convolution over as many axes as the weight has."""
     if stride.__class__ is list:
         stride = tuple(stride)
     if dilation.__class__ is list:
@@ -63,7 +63,7 @@ def conv_forward(
     check_same_dtype(name, x, weight)
     mode = check_pad_mode(name, pad_mode)
     function, steps, left, uneven, dilated = _conv_plan(
-        name, x.shape, weight.shape, stride, mode, given, dilation, groups
+        name, x.shape, weight.shape, stride, mode, padding, dilation, groups
     )
     return function(x if uneven is None else F.pad(x, uneven), weight, bias, steps, left, dilated, groups)
 
@@ -75,12 +75,13 @@ def _conv_plan(
     weight: tuple[int, ...],
     stride: Any,
     pad_mode: str,
-    given: Padding,
+    padding: Padding,
     dilation: Any,
     groups: int,
 ) -> tuple[Any, ...]:
-    """What to call for tensors of these shapes, with strides, padding and dilation as PyTorch takes them; checked and
-    worked out once."""
+    """Function to call for tensors of these shapes, with strides, padding and dilation in PyTorch's form. Checked and
+    computed once per combination.
+    """
     count = len(weight) - 2
     if len(shape) != len(weight):
         raise ArgumentValueError(
@@ -101,12 +102,12 @@ def _conv_plan(
         expand_per_axis(name, "stride", stride, count),
         expand_per_axis(name, "dilation", dilation, count),
     )
-    pads = compute_padding(name, pad_mode, given, shape[2:], weight[2:], steps, dilated)
+    pads = compute_padding(name, pad_mode, padding, shape[2:], weight[2:], steps, dilated)
     return (_PLAIN[count], steps, *split_asymmetric_padding(pads), dilated)
 
 
 def _padding_per_axis(name: str, padding: Any, count: int) -> Padding:
-    """The padding of the functions: one number for all axes, or one per axis."""
+    """Padding of the functions: one number for all axes, or one per axis."""
     if isinstance(padding, (tuple, list)) and len(padding) != count:
         raise ArgumentValueError(
             f"For '{name}', 'padding' must be a tuple or list of {count} integers, but got {padding}."
@@ -125,9 +126,9 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over one axis of (N, C, L)."""
-    given = _padding_per_axis("conv1d", padding, 1)
-    return conv_forward("conv1d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    """1-D convolution of (N, C, L)."""
+    per_axis_padding = _padding_per_axis("conv1d", padding, 1)
+    return conv_forward("conv1d", input, weight, bias, stride, pad_mode, per_axis_padding, dilation, groups)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -141,9 +142,9 @@ def conv2d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over two axes of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
-    given = _padding_per_axis("conv2d", padding, 2)
-    return conv_forward("conv2d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    """2-D convolution of (N, C, H, W); `pad_mode` is "valid", "same", or "pad" with `padding`."""
+    per_axis_padding = _padding_per_axis("conv2d", padding, 2)
+    return conv_forward("conv2d", input, weight, bias, stride, pad_mode, per_axis_padding, dilation, groups)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -157,9 +158,9 @@ def conv3d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over three axes of (N, C, D, H, W)."""
-    given = _padding_per_axis("conv3d", padding, 3)
-    return conv_forward("conv3d", input, weight, bias, stride, pad_mode, given, dilation, groups)
+    """3-D convolution of (N, C, D, H, W)."""
+    per_axis_padding = _padding_per_axis("conv3d", padding, 3)
+    return conv_forward("conv3d", input, weight, bias, stride, pad_mode, per_axis_padding, dilation, groups)
 
 
 @op("mint.nn.functional:conv1d", accepts=FLOATS, dtype=SAME)
@@ -172,7 +173,7 @@ def conv1d_mint(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over one axis of (N, C, L) or (C, L)."""
+    """1-D convolution of (N, C, L) or (C, L)."""
     return F.conv1d(input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -186,7 +187,7 @@ def conv2d_mint(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over two axes of (N, C, H, W) or (C, H, W)."""
+    """2-D convolution of (N, C, H, W) or (C, H, W)."""
     if input.shape[-3] != weight.shape[1] * groups:
         raise ArgumentValueError(
             f"For 'conv2d', in_channels/groups must be equal weight[1], but the shapes are {list(input.shape)} and "
@@ -205,15 +206,15 @@ def conv3d_mint(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution over three axes of (N, C, D, H, W) or (C, D, H, W)."""
+    """3-D convolution of (N, C, D, H, W) or (C, D, H, W)."""
     return F.conv3d(input, weight, bias, stride, padding, dilation, groups)
 
 
-# --- the classes ------------------------------------------------------------------------------------------------
+# --- primitives -------------------------------------------------------------------------------------------------
 
 
-def _fits(name: str, weight: Tensor, out_channel: int, kernel: tuple[int, ...]) -> None:
-    """Refuse a weight of another shape than the constructor's arguments say."""
+def _check_weight_shape(name: str, weight: Tensor, out_channel: int, kernel: tuple[int, ...]) -> None:
+    """Check that the weight has the shape that the constructor's arguments define."""
     if tuple(weight.shape[2:]) != kernel or weight.shape[0] != out_channel:
         raise OperationError(
             f"For '{name}', the weight must have {out_channel} output channels and the kernel {kernel}, but its shape "
@@ -234,14 +235,14 @@ def _conv_from_primitive(
     group: int,
     data_format: str,
 ) -> Tensor:
-    """What Conv2D and Conv3D share."""
+    """Shared implementation of Conv2D and Conv3D."""
     count = weight.ndim - 2
     x, weight = channels_first(x, data_format), channels_first(weight, data_format)
     kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
-    given = parse_padding(name, pad, count)
-    _fits(name, weight, out_channel, kernel)
-    made = conv_forward(name, x, weight, None, stride, pad_mode, given, dilation, group)
-    return channels_last(made, data_format)
+    padding = parse_padding(name, pad, count)
+    _check_weight_shape(name, weight, out_channel, kernel)
+    output = conv_forward(name, x, weight, None, stride, pad_mode, padding, dilation, group)
+    return channels_last(output, data_format)
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -258,7 +259,7 @@ def conv2d_primitive(
     group: int = 1,
     data_format: str = "NCHW",
 ) -> Tensor:
-    """Convolution over two axes; NHWC works on the CPU too."""
+    """2-D convolution; NHWC works on the CPU too."""
     return _conv_from_primitive(
         "Conv2D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
     )
@@ -278,7 +279,7 @@ def conv3d_primitive(
     group: int = 1,
     data_format: str = "NCDHW",
 ) -> Tensor:
-    """Convolution over three axes."""
+    """3-D convolution."""
     return _conv_from_primitive(
         "Conv3D", x, weight, out_channel, kernel_size, pad_mode, pad, stride, dilation, group, data_format
     )
@@ -297,16 +298,16 @@ def depthwise_conv2d_primitive(
     dilation: Any = 1,
     group: int = 1,
 ) -> Tensor:
-    """A convolution of each channel for itself; the weight is (channel_multiplier, C, H, W)."""
+    """Depthwise 2-D convolution: each channel separately. The weight is (channel_multiplier, C, H, W)."""
     name = "DepthwiseConv2dNative"
     if weight.ndim != 4 or weight.shape[0] != 1:
         raise ArgumentValueError(
             f"For '{name}', the batch of 'weight' must be 1, but got {list(weight.shape)}."
         )
-    given = parse_padding(name, pad, 2)
+    padding = parse_padding(name, pad, 2)
     expand_per_axis(name, "kernel_size", kernel_size, 2)
     one = weight.transpose(0, 1)
-    return conv_forward(name, x, one, None, stride, pad_mode, given, dilation, weight.shape[1])
+    return conv_forward(name, x, one, None, stride, pad_mode, padding, dilation, weight.shape[1])
 
 
 Conv2D = primitive("Conv2D", conv2d_primitive)

@@ -1,4 +1,4 @@
-"""Transposed convolution."""
+"""Transposed convolution: conv_transpose2d, conv3d_transpose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.conv import _fits
+from millrace._src.runtime.ops.nn.conv import _check_weight_shape
 from millrace._src.runtime.ops.nn.layers import _run_as_2d
 from millrace._src.runtime.ops.nn.sliding_window import (
     Padding,
@@ -52,7 +52,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Tensor:
-    """The transpose of a convolution over two axes."""
+    """2-D transposed convolution."""
     return F.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -60,7 +60,7 @@ def conv_transpose2d(
 def _transpose_padding(
     wanted: tuple[int, ...], full: tuple[int, ...], pads: Padding, stride: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """PyTorch's padding and output padding that give the wanted sizes, where there are such."""
+    """PyTorch's padding and output padding for the given output sizes, if there are such."""
     even = tuple(before for before, _ in pads)
     extra = tuple(w - (f - 2 * p) for w, f, p in zip(wanted, full, even, strict=True))
     fits = all(0 <= e < s for e, s in zip(extra, stride, strict=True))
@@ -77,7 +77,7 @@ def conv_transpose_forward(
     dilation: tuple[int, ...],
     groups: int,
 ) -> Tensor:
-    """The input of sizes `wanted` from which a convolution with these pads would have made `dout`, transposed."""
+    """Transposed convolution with outputs of sizes `wanted`: the input gradient of a convolution with these pads."""
     count = weight.ndim - 2
     if dout.ndim != weight.ndim or dout.shape[1] != weight.shape[0]:
         raise ArgumentValueError(
@@ -93,11 +93,11 @@ def conv_transpose_forward(
     if known is not None:
         even, extra = known
         return _TRANSPOSED[count](dout, weight, None, stride, even, extra, groups, dilation)
-    made = _TRANSPOSED[count](dout, weight, None, stride, 0, 0, groups, dilation)
+    output = _TRANSPOSED[count](dout, weight, None, stride, 0, 0, groups, dilation)
     cut: list[int] = []
     for size, have, (before, _) in zip(reversed(wanted), reversed(full), reversed(pads), strict=True):
         cut += [-before, size - have + before]
-    return F.pad(made, cut)
+    return F.pad(output, cut)
 
 
 @op(accepts=FLOATS, dtype=SAME)
@@ -116,7 +116,7 @@ def conv2d_backprop_input(
     group: int = 1,
     data_format: str = "NCHW",
 ) -> Tensor:
-    """The transpose of Conv2D: a tensor of the shape `input_sizes`."""
+    """Transposed 2-D convolution: a tensor of the shape `input_sizes`."""
     name = "Conv2DBackpropInput"
     if isinstance(input_sizes, Tensor):
         input_sizes = tuple(to_python_list(input_sizes))
@@ -129,12 +129,12 @@ def conv2d_backprop_input(
         expand_per_axis(name, "stride", stride, 2),
         expand_per_axis(name, "dilation", dilation, 2),
     )
-    _fits(name, filter, filter.shape[0], kernel)
+    _check_weight_shape(name, filter, filter.shape[0], kernel)
     nhwc = data_format == "NHWC"
     wanted = tuple(input_sizes[1:3] if nhwc else input_sizes[2:])
     way = check_pad_mode(name, pad_mode)
-    given = parse_padding(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
-    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
+    padding = parse_padding(name, pad_list if pad_list is not None and way == "pad" else pad, 2)
+    pads = compute_padding(name, way, padding, wanted, kernel, steps, dilated)
     dout = channels_first(out_backprop, data_format)
     for size, o, s, d, k, (before, after) in zip(
         wanted, dout.shape[2:], steps, dilated, kernel, pads, strict=True
@@ -165,7 +165,7 @@ def conv3d_transpose_primitive(
     output_padding: Any = 0,
     data_format: str = "NCDHW",
 ) -> Tensor:
-    """The transpose of Conv3D."""
+    """Transposed 3-D convolution."""
     name = "Conv3DTranspose"
     expand_per_axis(name, "kernel_size", kernel_size, 3)
     if dout.ndim != 5 or weight.ndim != 5:
@@ -178,7 +178,7 @@ def conv3d_transpose_primitive(
     )
     extra = expand_per_axis(name, "output_padding", output_padding, 3, 0)
     way = check_pad_mode(name, pad_mode)
-    given = parse_padding(name, pad, 3)
+    padding = parse_padding(name, pad, 3)
     kernel = tuple(weight.shape[2:])
     if way == "same":
         wanted = tuple(o * s for o, s in zip(dout.shape[2:], steps, strict=True))
@@ -186,10 +186,10 @@ def conv3d_transpose_primitive(
         wanted = tuple(
             (o - 1) * s + d * (k - 1) + 1 - before - after + e
             for o, s, d, k, (before, after), e in zip(
-                dout.shape[2:], steps, dilated, kernel, given, extra, strict=True
+                dout.shape[2:], steps, dilated, kernel, padding, extra, strict=True
             )
         )
-    pads = compute_padding(name, way, given, wanted, kernel, steps, dilated)
+    pads = compute_padding(name, way, padding, wanted, kernel, steps, dilated)
     return conv_transpose_forward(name, dout, weight, wanted, pads, steps, dilated, group)
 
 
@@ -204,7 +204,7 @@ def conv3d_transpose(
     group: int = 1,
     output_padding: Any = 0,
 ) -> Tensor:
-    """The transpose of a convolution over three axes."""
+    """3-D transposed convolution."""
     return conv3d_transpose_primitive.raw(
         inputs,
         weight,
@@ -229,11 +229,7 @@ _INPUT = tuple(
 
 
 Conv2DBackpropInput = primitive("Conv2DBackpropInput", conv2d_backprop_input, init=_INPUT)
-
-
 Conv2DTranspose = primitive("Conv2DTranspose", conv2d_backprop_input, init=_INPUT)
-
-
 Conv3DTranspose = primitive("Conv3DTranspose", conv3d_transpose_primitive)
 
 
@@ -250,7 +246,7 @@ def conv_transpose_nd(
     extra: tuple[int, ...],
     one: bool = False,
 ) -> Tensor:
-    """The transpose of a convolution; `extra` makes the result longer."""
+    """Transposed convolution; `extra` extends the output."""
     if one:
         return _run_as_2d(
             "Conv1dTranspose",
@@ -271,19 +267,19 @@ def conv_transpose_nd(
     sizes, kernel = x.shape[2:], tuple(weight.shape[2:])
     after, inside = (extra, (0,) * len(extra)) if weight.ndim == 4 else ((), extra)
     wanted = tuple(
-        _length(pad_mode, n, s, d * (k - 1) + 1) - begin - end + e
+        _output_length(pad_mode, n, s, d * (k - 1) + 1) - begin - end + e
         for n, s, d, k, (begin, end), e in zip(sizes, stride, dilation, kernel, pads, inside, strict=True)
     )
     around = compute_padding(name, pad_mode, pads, wanted, kernel, stride, dilation)
-    made = conv_transpose_forward(name, x, weight, wanted, around, stride, dilation, group)
+    output = conv_transpose_forward(name, x, weight, wanted, around, stride, dilation, group)
     if bias is not None:
-        made = made + bias.reshape(-1, *(1,) * (x.ndim - 2))
-    # over two axes MindSpore makes the result longer by zeros
-    return F.pad(made, (0, after[1], 0, after[0])) if any(after) else made
+        output = output + bias.reshape(-1, *(1,) * (x.ndim - 2))
+    # over two axes MindSpore pads the result with zeros
+    return F.pad(output, (0, after[1], 0, after[0])) if any(after) else output
 
 
-def _length(pad_mode: str, size: int, stride: int, reach: int) -> int:
-    """The length of a result before its padding is cut off."""
+def _output_length(pad_mode: str, size: int, stride: int, kernel_extent: int) -> int:
+    """Length of the output before its padding is cropped."""
     if pad_mode == "same":
         return size * stride
-    return (size - 1) * stride + (max(reach, stride) if pad_mode == "valid" else reach)
+    return (size - 1) * stride + (max(kernel_extent, stride) if pad_mode == "valid" else kernel_extent)

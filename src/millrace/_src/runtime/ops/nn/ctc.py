@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def _checked(name: str, log_probs: Tensor, blank: int) -> None:
+def _check_arguments(name: str, log_probs: Tensor, blank: int) -> None:
     if log_probs.ndim != 3:
         raise ArgumentValueError(
             f"For '{name}', the scores must be (time, batch, classes), but got {list(log_probs.shape)}."
@@ -45,8 +45,7 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The loss of sequences of classes under log-probabilities (time, batch, classes), and the logarithms of the
-    forward variables."""
+    """CTC loss under log-probabilities (time, batch, classes), and the logarithms of the forward variables."""
     way = check_reduction("ctc_loss", reduction)
     losses, alpha = ctc_loss_each.raw(
         log_probs, targets, input_lengths, target_lengths, blank, "none", zero_infinity
@@ -66,14 +65,14 @@ def ctc_loss_each(
     reduction: str = "none",
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The loss of each sequence, and the logarithms of the forward variables."""
-    _checked("ctc_loss", log_probs, blank)
+    """CTC loss of each sequence, and the logarithms of the forward variables."""
+    _check_arguments("ctc_loss", log_probs, blank)
     losses, alpha = ctc_forward(
         log_probs, targets.long(), input_lengths.long(), target_lengths.long(), blank, zero_infinity
     )
     if zero_infinity:
         losses = torch.where(torch.isinf(losses), 0.0, losses)
-    # PyTorch leaves what lies beyond a sequence or its labels unwritten
+    # PyTorch leaves elements beyond a sequence or its labels uninitialized
     steps = torch.arange(alpha.shape[1], device=alpha.device).reshape(-1, 1)
     states = torch.arange(alpha.shape[2], device=alpha.device)
     ends = (input_lengths.reshape(-1, 1, 1), 2 * target_lengths.reshape(-1, 1, 1) + 1)
@@ -91,11 +90,12 @@ def ctc_loss_sparse(
     ctc_merge_repeated: bool = True,
     ignore_longer_outputs_than_inputs: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The loss of each sequence under scores (time, batch, classes), the last class being the blank, and its gradient
-    by the scores. Labels are given by (batch, place) and class. Labels longer than their sequence have the loss
-    infinity, or 0 with `ignore_longer_outputs_than_inputs`; MindSpore raises for them."""
+    """CTC loss of each sequence under scores (time, batch, classes), and its gradient by the scores. The last class is
+    the blank. Labels are given by (batch, position) and class. Labels longer than their sequence have an infinite
+    loss, or 0 with `ignore_longer_outputs_than_inputs`; MindSpore raises for them.
+    """
     name = "CTCLoss"
-    _checked(name, x, 0)
+    _check_arguments(name, x, 0)
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise OperationError(
             f"For '{name}', labels are taken as they are and repeated ones are merged between blanks: "
@@ -110,10 +110,10 @@ def ctc_loss_sparse(
 
     def losses_of(scores: Tensor) -> Tensor:
         logs = torch.log_softmax(scores, -1)
-        made: Tensor = ctc_forward(
+        losses: Tensor = ctc_forward(
             logs, labels_values.long(), longest, lengths, classes - 1, ignore_longer_outputs_than_inputs
         )[0]
-        return torch.where(torch.isinf(made), 0.0, made) if ignore_longer_outputs_than_inputs else made
+        return torch.where(torch.isinf(losses), 0.0, losses) if ignore_longer_outputs_than_inputs else losses
 
     losses = losses_of(x)
     with torch.enable_grad():
@@ -126,8 +126,9 @@ def ctc_loss_sparse(
 def ctc_greedy_decoder(
     inputs: Tensor, sequence_length: Tensor, merge_repeated: bool = True
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The best class at each time, without blanks (the last class) and, if wanted, repetitions: places (batch,
-    position), classes, the dense shape, and minus the sum of the best scores."""
+    """CTC greedy decoding: the best class at each time, without blanks (the last class) and optionally without
+    repetitions. Returns indices (batch, position), classes, the dense shape, and minus the sum of the best scores.
+    """
     if inputs.ndim != 3:
         raise ArgumentValueError(
             f"For 'ctc_greedy_decoder', 'inputs' must be (time, batch, classes), but got {list(inputs.shape)}."
@@ -140,10 +141,10 @@ def ctc_greedy_decoder(
         kept = kept & torch.cat([torch.ones_like(kept[:, :1]), best[:, 1:] != best[:, :-1]], 1)
     position = kept.long().cumsum(1) - 1
     where = kept.nonzero()
-    places = torch.stack([where[:, 0], position[kept]], 1)
+    indices = torch.stack([where[:, 0], position[kept]], 1)
     counts = kept.sum(1)
     shape = torch.stack([torch.full_like(counts[0], inputs.shape[1]), counts.max()])
-    return places, best[kept], shape, -(scores * within).sum(1, keepdim=True)
+    return indices, best[kept], shape, -(scores * within).sum(1, keepdim=True)
 
 
 CTCLossV2 = primitive("CTCLossV2", ctc_loss_each)

@@ -1,4 +1,4 @@
-"""Volumes in another size and in patches, and convolutions whose windows are bent by offsets."""
+"""Deformable convolution: deformable_offsets, deformable_conv2d."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["DeformableOffsets", "deformable_conv2d", "deformable_offsets"]
 
 
-# --- windows bent by offsets ------------------------------------------------------------------------------------
+# --- deformable convolution -------------------------------------------------------------------------------------
 
 
-def _last_two(name: str, label: str, value: Any) -> tuple[int, int]:
+def _parse_last_two(name: str, label: str, value: Any) -> tuple[int, int]:
     if not isinstance(value, tuple) or not all(isinstance(n, int) for n in value):
         raise ArgumentTypeError(f"For '{name}', '{label}' must be a tuple of ints, but got {value!r}.")
     if len(value) not in (2, 4):
@@ -39,13 +39,13 @@ def deformable_offsets(
     deformable_groups: int = 1,
     modulated: bool = True,
 ) -> Tensor:
-    """The elements of every window, moved by offsets and weighed: (N, C, H' * rows, W' * columns).
-
-    `offsets` holds for each place and element of the window how far to move right, how far down, and the weight."""
+    """Sample the elements of every window at offset positions, with weights: (N, C, H' * rows, W' * columns).
+    `offsets` holds the horizontal and vertical offset and the weight of each window element.
+    """
     name = "DeformableOffsets"
-    rows, columns = _last_two(name, "ksize", ksize)
-    down, across = _last_two(name, "strides", strides)
-    dilate_y, dilate_x = _last_two(name, "dilations", dilations)
+    rows, columns = _parse_last_two(name, "ksize", ksize)
+    down, across = _parse_last_two(name, "strides", strides)
+    dilate_y, dilate_x = _parse_last_two(name, "dilations", dilations)
     if not isinstance(pads, tuple) or len(pads) != 4:
         raise ArgumentValueError(
             f"For '{name}', 'pads' must be (top, bottom, left, right), but got {pads!r}."
@@ -64,11 +64,11 @@ def deformable_offsets(
     y = y + (at(rows, device=x.device) * dilate_y).reshape(-1, 1, 1, 1)
     x_at = (at(wide, device=x.device) * across - pads[2]) + right
     x_at = x_at + (at(columns, device=x.device) * dilate_x).reshape(-1, 1, 1)
-    # (batch * groups, H' * rows, W' * columns): windows side by side
+    # (batch * groups, H' * rows, W' * columns): adjacent windows
     order = (0, 1, 4, 2, 5, 3)
-    place = torch.stack([(2 * x_at + 1) / width - 1, (2 * y + 1) / height - 1], -1)
-    grid = place.permute(*order, 6).reshape(batch * deformable_groups, high * rows, wide * columns, 2)
-    found = F.grid_sample(
+    coordinates = torch.stack([(2 * x_at + 1) / width - 1, (2 * y + 1) / height - 1], -1)
+    grid = coordinates.permute(*order, 6).reshape(batch * deformable_groups, high * rows, wide * columns, 2)
+    sampled = F.grid_sample(
         x.reshape(batch * deformable_groups, -1, height, width),
         grid,
         "bilinear",
@@ -76,8 +76,8 @@ def deformable_offsets(
         align_corners=False,
     )
     if modulated:
-        found = found * weight.permute(order).reshape(-1, 1, high * rows, wide * columns)
-    return found.reshape(batch, channels, high * rows, wide * columns)
+        sampled = sampled * weight.permute(order).reshape(-1, 1, high * rows, wide * columns)
+    return sampled.reshape(batch, channels, high * rows, wide * columns)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -94,8 +94,8 @@ def deformable_conv2d(
     deformable_groups: int = 1,
     modulated: bool = True,
 ) -> Tensor:
-    """A convolution over two axes whose windows are bent by offsets."""
-    kernel = _last_two("deformable_conv2d", "kernel_size", kernel_size)
+    """Deformable 2-D convolution: window elements are sampled at offset positions."""
+    kernel = _parse_last_two("deformable_conv2d", "kernel_size", kernel_size)
     bent = deformable_offsets.raw(
         x, offsets, strides, padding, kernel, dilations, "NCHW", deformable_groups, modulated
     )

@@ -1,4 +1,4 @@
-"""Biases, maps of two inputs, embeddings and dropout."""
+"""Dropout and its masks: dropout, dropout2d, dropout_gen_mask."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ __all__ = [
 ]
 
 
-# The same arguments as in `ops`.
-
-
-# --- dropout ----------------------------------------------------------------------------------------------------
+# Operations with the same arguments as in `ops`.
 
 
 def _check_probability(name: str, p: Any) -> float:
@@ -49,23 +46,25 @@ def _check_probability(name: str, p: Any) -> float:
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None) -> Tensor:
-    """Elements set to 0 with probability `p`, the others divided by 1 - p; the input itself when not training."""
+    """Dropout: elements are zeroed with probability `p`, the others divided by 1 - p. Returns the input unless
+    `training`.
+    """
     if not training or p == 0:
         return input
     if seed is not None:
-        draws = torch.rand(input.shape, generator=torch.Generator().manual_seed(seed)).to(input.device)
-        return input * (draws >= _check_probability("dropout", p)) / (1 - p)
+        uniform = torch.rand(input.shape, generator=torch.Generator().manual_seed(seed)).to(input.device)
+        return input * (uniform >= _check_probability("dropout", p)) / (1 - p)
     return F.dropout(input, _check_probability("dropout", p))
 
 
 @op("mint.nn.functional:dropout", accepts=FLOATS, dtype=SAME, random=True)
 def dropout_mint(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability `p`, the others divided by 1 - p."""
+    """Dropout: elements are zeroed with probability `p`, the others divided by 1 - p."""
     return F.dropout(input, p, training, inplace)
 
 
-def _by_channel(name: str, x: Tensor, p: Any, training: bool, ndims: tuple[int, ...]) -> Tensor:
-    """Whole channels set to 0."""
+def _dropout_channels(name: str, x: Tensor, p: Any, training: bool, ndims: tuple[int, ...]) -> Tensor:
+    """Zero whole channels."""
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise ArgumentTypeError(f"For '{name}', 'p' must be a number, but got {p!r}.")
     if not 0 <= p <= 1:
@@ -84,31 +83,31 @@ def _by_channel(name: str, x: Tensor, p: Any, training: bool, ndims: tuple[int, 
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, L) or (C, L) set to 0 with probability `p`."""
-    return _by_channel("dropout1d", input, p, training, (2, 3))
+    """Dropout of whole channels of (N, C, L) or (C, L) with probability `p`."""
+    return _dropout_channels("dropout1d", input, p, training, (2, 3))
 
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, H, W) set to 0 with probability `p`."""
-    return _by_channel("dropout2d", input, p, training, (4,))
+    """Dropout of whole channels of (N, C, H, W) with probability `p`."""
+    return _dropout_channels("dropout2d", input, p, training, (4,))
 
 
 @op("mint.nn.functional:dropout2d", accepts=FLOATS, dtype=SAME, random=True)
 def dropout2d_mint(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, H, W) or (C, H, W) set to 0 with probability `p`."""
-    return _by_channel("dropout2d", input, p, training, (3, 4))
+    """Dropout of whole channels of (N, C, H, W) or (C, H, W) with probability `p`."""
+    return _dropout_channels("dropout2d", input, p, training, (3, 4))
 
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Whole channels of (N, C, D, H, W) set to 0 with probability `p`."""
-    return _by_channel("dropout3d", input, p, training, (5,))
+    """Dropout of whole channels of (N, C, D, H, W) with probability `p`."""
+    return _dropout_channels("dropout3d", input, p, training, (5,))
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout_mask(x: Tensor, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> tuple[Tensor, Tensor]:
-    """Elements kept with probability `keep_prob` and divided by it, and what was kept."""
+    """Dropout that keeps elements with probability `keep_prob`, and the mask of kept elements."""
     p = 1 - keep_prob
     _check_probability("Dropout", p)
     mask = (torch.rand(x.shape, device=x.device) >= p).to(x.dtype)
@@ -129,19 +128,21 @@ def _channel_mask(name: str, x: Tensor, keep_prob: float, ndim: int) -> tuple[Te
 
 @op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout2d_mask(x: Tensor, keep_prob: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Whole channels of (N, C, H, W) kept with probability `keep_prob`, and what was kept."""
+    """Dropout that keeps whole channels of (N, C, H, W) with probability `keep_prob`, and the mask of kept elements."""
     return _channel_mask("Dropout2D", x, keep_prob, 4)
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, random=True)
 def dropout3d_mask(x: Tensor, keep_prob: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Whole channels of (N, C, D, H, W) kept with probability `keep_prob`, and what was kept."""
+    """Dropout that keeps whole channels of (N, C, D, H, W) with probability `keep_prob`, and the mask of kept
+    elements.
+    """
     return _channel_mask("Dropout3D", x, keep_prob, 5)
 
 
 @op(dtype=UNCHECKED, differentiable=False, random=True)
 def dropout_gen_mask(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0) -> Tensor:
-    """A mask for DropoutDoMask: eight elements per byte, padded to whole blocks of 128 elements."""
+    """Mask for DropoutDoMask: eight elements per byte, padded to blocks of 128 elements."""
     count = 1
     for size in shape:
         count *= size
@@ -152,9 +153,9 @@ def dropout_gen_mask(shape: Any, keep_prob: Any, Seed0: int = 0, Seed1: int = 0)
 
 @op(dtype=SAME)
 def dropout_do_mask(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
-    """Elements whose bit is set in the mask of DropoutGenMask, divided by `keep_prob`; 0 for the others."""
-    places = torch.arange(8, dtype=torch.uint8, device=mask.device)
-    bits = (mask.reshape(-1, 1) >> places & 1).reshape(-1)[: input_x.numel()].reshape(input_x.shape)
+    """Apply a mask of DropoutGenMask: set bits keep the element, divided by `keep_prob`; the others are 0."""
+    bit_positions = torch.arange(8, dtype=torch.uint8, device=mask.device)
+    bits = (mask.reshape(-1, 1) >> bit_positions & 1).reshape(-1)[: input_x.numel()].reshape(input_x.shape)
     return input_x * bits.to(input_x.dtype) / keep_prob
 
 

@@ -1,4 +1,4 @@
-"""Embedding lookup."""
+"""Embedding lookup: embedding, embedding_lookup, multi_field_embedding."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ __all__ = ["EmbeddingLookup", "embedding", "embedding_lookup", "lookup_rows_or_z
 
 @op(dtype=SAME)
 def embedding_lookup(input_params: Tensor, input_indices: Tensor, offset: int) -> Tensor:
-    """The rows that the indices name after `offset` is taken off; zeros for rows that are not there."""
-    places = check_integer_indices("EmbeddingLookup", input_indices).long() - offset
-    inside = (places >= 0) & (places < input_params.shape[0])
-    made = index_select_nd("EmbeddingLookup", input_params, torch.where(inside, places, 0), 0)
-    return made * inside.reshape(*inside.shape, *[1] * (input_params.ndim - 1)).to(made.dtype)
+    """Rows by index, after `offset` is subtracted; zeros for indices out of range."""
+    rows = check_integer_indices("EmbeddingLookup", input_indices).long() - offset
+    inside = (rows >= 0) & (rows < input_params.shape[0])
+    vectors = index_select_nd("EmbeddingLookup", input_params, torch.where(inside, rows, 0), 0)
+    return vectors * inside.reshape(*inside.shape, *[1] * (input_params.ndim - 1)).to(vectors.dtype)
 
 
 EmbeddingLookup = primitive("EmbeddingLookup", embedding_lookup, init=())
 
 
-def _row_numbers(name: str, ids: Tensor) -> None:
+def _check_ids(name: str, ids: Tensor) -> None:
     if ids.dtype not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For '{name}', the indices must be int32 or int64, but got {ids.dtype}.")
 
 
 @op(dtype=UNCHECKED)
 def lookup_rows_or_zero(table: Tensor, ids: Tensor, max_norm: float | None = None) -> Tensor:
-    """The rows that `ids` number; zeros for numbers that no row has. Rows longer than `max_norm` are shortened."""
-    _row_numbers("EmbeddingLookup", ids)
+    """Rows by id; zeros for ids out of range. Rows with a norm above `max_norm` are scaled down to it."""
+    _check_ids("EmbeddingLookup", ids)
     known = (ids >= 0) & (ids < table.shape[0])
-    found = F.embedding(ids.clamp(0, table.shape[0] - 1), table) * known.unsqueeze(-1).to(table.dtype)
+    vectors = F.embedding(ids.clamp(0, table.shape[0] - 1), table) * known.unsqueeze(-1).to(table.dtype)
     if max_norm is None:
-        return found
-    norm = torch.linalg.vector_norm(found, 2, -1, True)
-    return found * (max_norm / norm.clamp_min(max_norm))
+        return vectors
+    norm = torch.linalg.vector_norm(vectors, 2, -1, True)
+    return vectors * (max_norm / norm.clamp_min(max_norm))
 
 
 @op(dtype=UNCHECKED)
@@ -55,7 +55,7 @@ def multi_field_embedding(
     operator: str = "SUM",
     max_norm: float | None = None,
 ) -> Tensor:
-    """The rows of `table` that (batch, entries) `ids` number, times `values`, joined for each of `count` fields."""
+    """Rows of `table` for (batch, entries) `ids`, times `values`, reduced for each of `count` fields."""
     if ids.shape != fields.shape or ids.shape != values.shape or ids.ndim != 2:
         raise ArgumentValueError(
             f"For 'MultiFieldEmbeddingLookup', indices, values and fields must have one shape of 2 axes, but got "
@@ -83,7 +83,7 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` numbers; `max_norm` first shortens rows that are longer, in place."""
+    """Embedding: rows of `weight` by index. With `max_norm`, rows with a larger norm are scaled down in place first."""
     if input.dtype not in (torch.int32, torch.int64):
         raise ArgumentTypeError(f"For 'embedding', 'input' must be int32 or int64, but got {input.dtype}.")
     return F.embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)

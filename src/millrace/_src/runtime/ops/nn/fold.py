@@ -14,7 +14,7 @@ from millrace._src.runtime.ops.declare.arguments import to_shape
 from millrace._src.runtime.ops.declare.dtype_rules import SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.pixel_shuffle import _image
+from millrace._src.runtime.ops.nn.pixel_shuffle import _check_image
 from millrace._src.runtime.ops.nn.sliding_window import (
     check_pad_mode,
     compute_padding,
@@ -39,7 +39,7 @@ __all__ = [
 
 @op(dtype=SAME)
 def extract_patches(input_x: Tensor, ksizes: Any, strides: Any, rates: Any, padding: str = "VALID") -> Tensor:
-    """Windows of (N, C, H, W) as channels: (N, rows * columns * C, H', W')."""
+    """Sliding windows of (N, C, H, W) as channels: (N, rows * columns * C, H', W')."""
     from millrace._src.runtime.ops.nn.sliding_window import compute_padding
 
     name = "ExtractImagePatches"
@@ -68,7 +68,7 @@ ExtractImagePatches = primitive("ExtractImagePatches", extract_patches)
 
 @op(dtype=SAME)
 def extract_volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padding: str) -> Tensor:
-    """Windows of (N, C, D, H, W) as channels: (N, elements * C, D', H', W')."""
+    """Sliding windows of (N, C, D, H, W) as channels: (N, elements * C, D', H', W')."""
     name = "ExtractVolumePatches"
     kernel, steps = (
         expand_per_axis(name, "kernel_size", kernel_size, 3),
@@ -88,29 +88,29 @@ def extract_volume_patches(input_x: Tensor, kernel_size: Any, strides: Any, padd
 ExtractVolumePatches = primitive("ExtractVolumePatches", extract_volume_patches)
 
 
-def _pair(value: Any, name: str, least: int) -> tuple[int, int]:
-    found = to_shape(value)
-    if len(found) not in (1, 2) or min(found) < least:
+def _parse_pair(value: Any, name: str, least: int) -> tuple[int, int]:
+    pair = to_shape(value)
+    if len(pair) not in (1, 2) or min(pair) < least:
         raise ArgumentValueError(f"the '{name}' must be one or two ints >= {least}, but got {value}.")
-    return found[0], found[-1]
+    return pair[0], pair[-1]
 
 
 @op("ops", "Tensor", dtype=SAME)
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images, as columns: [batch, channels * window, windows]."""
-    return _windows(input, kernel_size, dilation, padding, stride)
+    """Sliding windows of images as columns (im2col): [batch, channels * window, windows]."""
+    return _unfold_windows(input, kernel_size, dilation, padding, stride)
 
 
-def _windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+def _unfold_windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
     if isinstance(padding, (tuple, list)) and len(padding) == 4:
         top, bottom, left, right = to_shape(padding)
         input, padding = F.pad(input, (left, right, top, bottom)), 0
     return F.unfold(
-        _image(input, "unfold"),
-        _pair(kernel, "kernel_size", 1),
-        _pair(dilation, "dilation", 1),
-        _pair(padding, "padding", 0),
-        _pair(stride, "stride", 1),
+        _check_image(input, "unfold"),
+        _parse_pair(kernel, "kernel_size", 1),
+        _parse_pair(dilation, "dilation", 1),
+        _parse_pair(padding, "padding", 0),
+        _parse_pair(stride, "stride", 1),
     )
 
 
@@ -118,28 +118,30 @@ def _windows(input: Tensor, kernel: Any, dilation: Any, padding: Any, stride: An
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(
+    """Combine sliding windows [batch, channels * window, windows] into images; overlapping values are summed."""
+    return _fold_columns(
         _columns(input) if input.ndim == 4 else input, output_size, kernel_size, dilation, padding, stride
     )
 
 
-def _image_of(columns: Tensor, output: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
+def _fold_columns(
+    columns: Tensor, output: Any, kernel: Any, dilation: Any, padding: Any, stride: Any
+) -> Tensor:
     return F.fold(
         columns,
-        _pair(output, "output_size", 1),
-        _pair(kernel, "kernel_size", 1),
-        _pair(dilation, "dilation", 1),
-        _pair(padding, "padding", 0),
-        _pair(stride, "stride", 1),
+        _parse_pair(output, "output_size", 1),
+        _parse_pair(kernel, "kernel_size", 1),
+        _parse_pair(dilation, "dilation", 1),
+        _parse_pair(padding, "padding", 0),
+        _parse_pair(stride, "stride", 1),
     )
 
 
 @op(dtype=SAME)
 def image_to_col(x: Tensor, ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) -> Tensor:
-    """The windows of images: [batch, channels, window, windows]."""
-    made = _windows(x, ksizes, dilations, pads, strides)
-    return made.reshape(x.shape[0], x.shape[1], -1, made.shape[-1])
+    """Sliding windows of images as columns: [batch, channels, window, windows]."""
+    columns = _unfold_windows(x, ksizes, dilations, pads, strides)
+    return columns.reshape(x.shape[0], x.shape[1], -1, columns.shape[-1])
 
 
 def _columns(x: Tensor) -> Tensor:
@@ -154,21 +156,19 @@ def _columns(x: Tensor) -> Tensor:
 def col2im(
     input_x: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any
 ) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(_columns(input_x), output_size, kernel_size, dilation, padding_value, stride)
+    """Combine sliding windows [batch, channels, window, windows] into images; overlapping values are summed."""
+    return _fold_columns(_columns(input_x), output_size, kernel_size, dilation, padding_value, stride)
 
 
 @op(dtype=SAME)
 def col_to_image(
     x: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Images of their windows, [batch, channels, window, windows]: what falls on one pixel is added up."""
-    return _image_of(_columns(x), output_size, kernel_size, dilation, padding, stride)
+    """Combine sliding windows [batch, channels, window, windows] into images; overlapping values are summed."""
+    return _fold_columns(_columns(x), output_size, kernel_size, dilation, padding, stride)
 
 
 Im2Col = primitive("Im2Col", image_to_col, init=("ksizes", "strides", "dilations", "pads"))
-
-
 Col2Im = primitive("Col2Im", col_to_image, init=("kernel_size", "dilation", "padding", "stride"))
 
 export_names(__name__, "mint.nn.functional", "fold", "unfold")

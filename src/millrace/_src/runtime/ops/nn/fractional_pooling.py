@@ -24,25 +24,25 @@ __all__ = [
     "fractional_avg_pool",
     "fractional_max_pool",
     "fractional_max_pool2d",
-    "fractional_max_pool2d_places",
+    "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",
-    "fractional_max_pool3d_places",
+    "fractional_max_pool3d_with_indices",
 ]
 
 
 def _pooling_boundaries(length: int, ratio: float, pseudo: bool, generator: torch.Generator | None) -> Tensor:
-    """Where the windows of an axis begin, and the last ends: lengths are the ratio rounded either way, at random."""
+    """Boundaries of the pooling windows of an axis: lengths are the ratio, rounded up or down at random."""
     count = int(length / ratio)
-    draws = torch.rand(count, generator=generator, device="cpu")
+    random_values = torch.rand(count, generator=generator, device="cpu")
     if pseudo:
         step = length / count
-        room = max(step - 1, 0) if step >= 1 else 0
-        begin = torch.ceil(step * (torch.arange(count) + draws[0] * min(room, 1))).long()
+        slack = max(step - 1, 0) if step >= 1 else 0
+        begin = torch.ceil(step * (torch.arange(count) + random_values[0] * min(slack, 1))).long()
         cuts = torch.cat([begin - begin[0], torch.tensor([length])])
         return cuts.clamp_max(length)
     short = length // count
     extra = torch.zeros(count, dtype=torch.int64).index_fill_(
-        0, torch.argsort(draws)[: length - short * count], 1
+        0, torch.argsort(random_values)[: length - short * count], 1
     )
     return torch.cat([torch.zeros(1, dtype=torch.int64), torch.cumsum(extra + short, 0)])
 
@@ -50,7 +50,7 @@ def _pooling_boundaries(length: int, ratio: float, pseudo: bool, generator: torc
 def _fractional_pool(
     name: str, x: Tensor, o: dict[str, Any], reduce: Callable[[Tensor, Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Images (batch, height, width, channels) pooled over windows of about the ratio's size, with the cuts."""
+    """Pool images (batch, height, width, channels) over windows of about the ratio's size; with the boundaries."""
     ratio = o["pooling_ratio"]
     if (
         not isinstance(ratio, (list, tuple))
@@ -71,19 +71,19 @@ def _fractional_pool(
         _pooling_boundaries(x.shape[1 + axis], ratio[1 + axis], o["pseudo_random"], generator)
         for axis in (0, 1)
     ]
-    places, inside = [], []
+    positions, inside = [], []
     for axis, cut in enumerate(cuts):
         begin, end = cut[:-1], cut[1:] + bool(o["overlapping"])
         end = end.clamp_max(x.shape[1 + axis]).unsqueeze(1)
         at = begin.unsqueeze(1) + torch.arange(math.ceil(ratio[1 + axis]) + 2)
         inside.append((at < end).to(x.device))
-        places.append(torch.minimum(at, end - 1).to(x.device))
-    rows, columns = places[0][:, None, :, None], places[1][None, :, None, :]
+        positions.append(torch.minimum(at, end - 1).to(x.device))
+    rows, columns = positions[0][:, None, :, None], positions[1][None, :, None, :]
     kept = inside[0][:, None, :, None] & inside[1][None, :, None, :]
     # (batch, row, column, window, channel)
     seen = x[:, rows, columns].flatten(3, 4)
-    made = reduce(seen, kept.flatten(2).unsqueeze(-1))
-    return made, cuts[0].to(x.device), cuts[1].to(x.device)
+    pooled = reduce(seen, kept.flatten(2).unsqueeze(-1))
+    return pooled, cuts[0].to(x.device), cuts[1].to(x.device)
 
 
 @op(accepts=REAL, dtype=UNCHECKED, random=True)
@@ -96,7 +96,7 @@ def fractional_max_pool(
     seed: int = 0,
     seed2: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The largest of windows whose size is the ratio on average, and where they were cut: rows, columns."""
+    """Fractional max pooling: windows have the ratio's size on average. Returns the row and column boundaries too."""
     return _fractional_pool("FractionalMaxPool", x, locals(), lambda seen, kept: seen.amax(3))
 
 
@@ -110,7 +110,7 @@ def fractional_avg_pool(
     seed: int = 0,
     seed2: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean of windows whose size is the ratio on average, and where they were cut: rows, columns."""
+    """Fractional average pooling: windows have the ratio's size on average. Returns the boundaries too."""
 
     def mean(seen: Tensor, kept: Tensor) -> Tensor:
         total = torch.where(kept, seen, 0).sum(3)
@@ -125,8 +125,6 @@ def fractional_avg_pool(
 
 
 FractionalMaxPool = primitive("FractionalMaxPool", fractional_max_pool)
-
-
 FractionalAvgPool = primitive("FractionalAvgPool", fractional_avg_pool)
 
 
@@ -139,11 +137,11 @@ def fractional_max_pool2d(
     return_indices: Any = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 2)."""
-    found = F.fractional_max_pool2d(
-        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
+    """Fractional 2-D max pooling; window positions are sampled, or given by `_random_samples` of shape (N, C, 2)."""
+    result = F.fractional_max_pool2d(
+        input, kernel_size, output_size, output_ratio, True, _check_samples(input, _random_samples)
     )
-    return found if return_indices else found[0]
+    return result if return_indices else result[0]
 
 
 @op("ops", accepts=FLOATS, dtype=UNCHECKED, random=True)
@@ -155,44 +153,44 @@ def fractional_max_pool3d(
     return_indices: Any = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows whose places are drawn, or given by `_random_samples` of shape (N, C, 3)."""
-    found = F.fractional_max_pool3d(
-        input, kernel_size, output_size, output_ratio, True, _samples(input, _random_samples)
+    """Fractional 3-D max pooling; window positions are sampled, or given by `_random_samples` of shape (N, C, 3)."""
+    result = F.fractional_max_pool3d(
+        input, kernel_size, output_size, output_ratio, True, _check_samples(input, _random_samples)
     )
-    return found if return_indices else found[0]
+    return result if return_indices else result[0]
 
 
-def _samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
+def _check_samples(input: Tensor, samples: Tensor | None) -> Tensor | None:
     return None if samples is None else samples.detach().to(input.dtype)
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
-def fractional_max_pool2d_places(
+def fractional_max_pool2d_with_indices(
     input_x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCHW"
 ) -> tuple[Tensor, Tensor]:
-    """Maxima of windows whose places `random_samples` say, and where they were."""
-    found: tuple[Tensor, Tensor] = fractional_max_pool2d.raw(
+    """Fractional 2-D max pooling with window positions from `random_samples`, with indices."""
+    result: tuple[Tensor, Tensor] = fractional_max_pool2d.raw(
         input_x, ksize, output_shape, None, True, random_samples
     )
-    return found
+    return result
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
-def fractional_max_pool3d_places(
+def fractional_max_pool3d_with_indices(
     x: Tensor, random_samples: Tensor, ksize: Any, output_shape: Any, data_format: str = "NCDHW"
 ) -> tuple[Tensor, Tensor]:
-    """Maxima of windows whose places `random_samples` say, and where they were."""
+    """Fractional 3-D max pooling with window positions from `random_samples`, with indices."""
     if not isinstance(ksize, (int, float)):
-        ksize = tuple(int(k) for k in ksize)  # MindSpore takes whole numbers that are floats
-    found: tuple[Tensor, Tensor] = fractional_max_pool3d.raw(
+        ksize = tuple(int(k) for k in ksize)  # MindSpore accepts integers given as floats
+    result: tuple[Tensor, Tensor] = fractional_max_pool3d.raw(
         x, ksize, output_shape, None, True, random_samples
     )
-    return found
+    return result
 
 
-FractionalMaxPoolWithFixedKsize = primitive("FractionalMaxPoolWithFixedKsize", fractional_max_pool2d_places)
-
-
+FractionalMaxPoolWithFixedKsize = primitive(
+    "FractionalMaxPoolWithFixedKsize", fractional_max_pool2d_with_indices
+)
 FractionalMaxPool3DWithFixedKsize = primitive(
-    "FractionalMaxPool3DWithFixedKsize", fractional_max_pool3d_places
+    "FractionalMaxPool3DWithFixedKsize", fractional_max_pool3d_with_indices
 )

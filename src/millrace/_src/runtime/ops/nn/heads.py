@@ -1,4 +1,4 @@
-"""Attention of several heads, on weights as nn.MultiheadAttention holds them."""
+"""Multi-head attention with the weights of nn.MultiheadAttention."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def multi_head_attention(
     average: bool = True,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Projections, attention, and the projection of the result; with the weights of the attention where wanted."""
+    """Multi-head attention: input projections, attention, output projection; optionally with the attention weights."""
     if query.shape[-1] != out_weight.shape[0]:
         raise ArgumentValueError(
             f"For 'MultiheadAttention', the last axis of 'query' must be embed_dim, {out_weight.shape[0]}, but got "
             f"{list(query.shape)}."
         )
-    turned = batch_first and query.ndim == 3
-    if turned:
+    is_transposed = batch_first and query.ndim == 3
+    if is_transposed:
         query, key, value = (each.transpose(0, 1) for each in (query, key, value))
     q, k, v = weights
-    made, seen = F.multi_head_attention_forward(
+    output, seen = F.multi_head_attention_forward(
         query,
         key,
         value,
@@ -70,4 +70,4 @@ def multi_head_attention(
         v_proj_weight=v,
         average_attn_weights=average,
     )
-    return (made.transpose(0, 1) if turned else made), seen
+    return (output.transpose(0, 1) if is_transposed else output), seen

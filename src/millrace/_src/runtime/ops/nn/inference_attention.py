@@ -1,7 +1,7 @@
-"""Attention with caches and lengths, as large models use it when they serve.
+"""Attention for inference of large models: prompts, key-value caches, pages.
 
-MindSpore has these on Ascend only, so nothing is recorded of them: the tests hold them against their definitions.
-What only quantised caches need is refused.
+MindSpore has these on Ascend only, so nothing is recorded of them: the tests compare with their definitions.
+Options for quantized caches are rejected.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 
-def _check_unsupported(name: str, **given: Any) -> None:
-    """Options that must be left out."""
-    for label, value in given.items():
+def _check_unsupported(name: str, **arguments: Any) -> None:
+    """Check that unsupported options are omitted."""
+    for label, value in arguments.items():
         if value is not None:
             raise ArgumentValueError(
                 f"For '{name}', '{label}' must be None here: no cache is quantised or cut in this way."
             )
 
 
-def _layout(name: str, layout: str, query: Tensor) -> None:
+def _check_layout(name: str, layout: str, query: Tensor) -> None:
     if layout not in ("BSH", "BNSD", "SBH", "BSND"):
         raise ArgumentValueError(
             f"For '{name}', the layout must be BSH, BNSD, SBH or BSND, but got {layout!r}."
@@ -56,61 +56,71 @@ def _layout(name: str, layout: str, query: Tensor) -> None:
         )
 
 
-def _lengths(lengths: Any, batch: int, device: torch.device) -> Tensor:
-    """A length per row, given as numbers or a tensor."""
-    made = torch.as_tensor(lengths, device=device).reshape(-1)
-    return made.expand(batch) if len(made) == 1 else made
+def _expand_lengths(lengths: Any, batch: int, device: torch.device) -> Tensor:
+    """One length per batch row, from numbers or a tensor."""
+    per_sequence = torch.as_tensor(lengths, device=device).reshape(-1)
+    return per_sequence.expand(batch) if len(per_sequence) == 1 else per_sequence
 
 
-def _scores(q: Tensor, k: Tensor, scale: float, shift: Tensor | None, allowed: Tensor | None) -> Tensor:
-    """What each place (rows) makes of each other (columns), before the softmax; heads of keys serve several of
-    queries."""
+def _compute_scores(
+    q: Tensor, k: Tensor, scale: float, shift: Tensor | None, allowed: Tensor | None
+) -> Tensor:
+    """Attention scores (rows: queries, columns: keys) before the softmax; a key head may serve several query heads."""
     k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
-    made = torch.matmul(upcast_half(q), upcast_half(k).transpose(-1, -2)) * scale
-    made = made if shift is None else made + shift
-    return made if allowed is None else made.masked_fill(~allowed, float("-inf"))
+    scores = torch.matmul(upcast_half(q), upcast_half(k).transpose(-1, -2)) * scale
+    scores = scores if shift is None else scores + shift
+    return scores if allowed is None else scores.masked_fill(~allowed, float("-inf"))
 
 
 def _apply_attention(scores: Tensor, v: Tensor, like: Tensor, keep: float = 1.0) -> Tensor:
-    """The values by the softmax of the scores; nothing where nothing is seen."""
+    """Values weighted by the softmax of the scores; 0 where every key is masked."""
     v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1)
     shares = torch.nan_to_num(torch.softmax(scores, -1))
     return torch.matmul(F.dropout(shares, 1 - keep), upcast_half(v)).to(like.dtype)
 
 
 def _attention_mask(
-    q: Tensor, k: Tensor, mask: Tensor | None, mode: int, before: int, after: int, lengths: Any, others: Any
+    q: Tensor,
+    k: Tensor,
+    mask: Tensor | None,
+    mode: int,
+    before: int,
+    after: int,
+    lengths: Any,
+    key_lengths: Any,
 ) -> Tensor | None:
-    """Which places (columns) each place (rows) sees, or none where it sees all of them."""
+    """Mask of the keys (columns) that each query (row) attends to, or None for all."""
     length, count = q.shape[2], k.shape[2]
-    made: Tensor | None = None
+    allowed: Tensor | None = None
     if mode in (2, 3):
-        made = sliding_window_mask(length, count, ALL_TOKENS, 0, count - length if mode == 3 else 0, q.device)
+        allowed = sliding_window_mask(
+            length, count, ALL_TOKENS, 0, count - length if mode == 3 else 0, q.device
+        )
     elif mask is not None:
-        made = ~mask.bool()
+        allowed = ~mask.bool()
         if mode == 0 and (before < count or after < count):
-            made = made & sliding_window_mask(length, count, before, after, 0, q.device)
-    for axis, given, total in ((2, lengths, length), (3, others, count)):
-        if given is not None:
-            place = torch.arange(total, device=q.device)
+            allowed = allowed & sliding_window_mask(length, count, before, after, 0, q.device)
+    for axis, sequence_lengths, total in ((2, lengths, length), (3, key_lengths, count)):
+        if sequence_lengths is not None:
+            positions = torch.arange(total, device=q.device)
             shape = [-1, 1, 1, 1]
-            inside = place < _lengths(given, q.shape[0], q.device).reshape(-1, 1)
+            inside = positions < _expand_lengths(sequence_lengths, q.shape[0], q.device).reshape(-1, 1)
             shape[axis] = total
             shape[0] = q.shape[0]
-            made = inside.reshape(shape) if made is None else made & inside.reshape(shape)
-    return made
+            allowed = inside.reshape(shape) if allowed is None else allowed & inside.reshape(shape)
+    return allowed
 
 
-def _mode(name: str, mode: Any) -> None:
+def _check_sparse_mode(name: str, mode: Any) -> None:
     if mode not in (0, 1, 2, 3):
         raise ArgumentValueError(f"For '{name}', 'sparse_mode' must be 0, 1, 2 or 3 here, but got {mode!r}.")
 
 
-def _parts(
+def _split_inputs(
     name: str, layout: str, query: Tensor, key: Any, value: Any, heads: int, kept: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(batch, heads, length, width) of query, key and value; keys may come as a list of one."""
-    _layout(name, layout, query)
+    """Query, key and value as (batch, heads, length, width); keys may be given as a list of one."""
+    _check_layout(name, layout, query)
     key, value = (part[0] if isinstance(part, (list, tuple)) else part for part in (key, value))
     return (
         to_bnsd(query, layout, heads),
@@ -142,18 +152,22 @@ def prompt_flash_attention(
     sparse_mode: int = 0,
     inner_precise: int = 1,
 ) -> Tensor:
-    """Attention over whole prompts. A mask is true where nothing is seen; without one all is, in the modes 0 and 1."""
+    """Attention over whole prompts. A mask is true where attention is blocked; without a mask nothing is blocked in
+    modes 0 and 1.
+    """
     name = "prompt_flash_attention"
     _check_unsupported(
         name, deq_scale1=deq_scale1, quant_scale1=quant_scale1, deq_scale2=deq_scale2,
         quant_scale2=quant_scale2, quant_offset2=quant_offset2,
     )  # fmt: skip
-    _mode(name, sparse_mode)
-    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    _check_sparse_mode(name, sparse_mode)
+    q, k, v = _split_inputs(name, input_layout, query, key, value, num_heads, num_key_value_heads)
     allowed = _attention_mask(
         q, k, attn_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
     )
-    return from_bnsd(_apply_attention(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+    return from_bnsd(
+        _apply_attention(_compute_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout
+    )
 
 
 @op("ops", dtype=SAME)
@@ -180,16 +194,18 @@ def incre_flash_attention(
     inner_precise: int = 1,
     kv_padding_size: Any = None,
 ) -> Tensor:
-    """Attention of one new place over keys and values so far."""
+    """Incremental attention: one new position over the keys and values so far."""
     name = "incre_flash_attention"
     _check_unsupported(
         name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
         quant_scale2=quant_scale2, quant_offset2=quant_offset2, antiquant_scale=antiquant_scale,
         antiquant_offset=antiquant_offset, block_table=block_table, kv_padding_size=kv_padding_size,
     )  # fmt: skip
-    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    q, k, v = _split_inputs(name, input_layout, query, key, value, num_heads, num_key_value_heads)
     allowed = _attention_mask(q, k, attn_mask, 1, 0, 0, None, actual_seq_lengths)
-    return from_bnsd(_apply_attention(_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout)
+    return from_bnsd(
+        _apply_attention(_compute_scores(q, k, scale_value, pse_shift, allowed), v, q), input_layout
+    )
 
 
 @op("ops", dtype=UNCHECKED)
@@ -233,8 +249,9 @@ def fused_infer_attention_score(
     value_antiquant_mode: int = 0,
     softmax_lse_flag: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Attention of prompts or of one new place, and with `softmax_lse_flag` the log of each place's sum (batch,
-    heads, length, 1), else 0."""
+    """Attention of prompts or of one new position. With `softmax_lse_flag`, also the log-sum-exp of each position
+    (batch, heads, length, 1), else 0.
+    """
     name = "fused_infer_attention_score"
     _check_unsupported(
         name, dequant_scale1=dequant_scale1, quant_scale1=quant_scale1, dequant_scale2=dequant_scale2,
@@ -245,12 +262,12 @@ def fused_infer_attention_score(
         kv_padding_size=kv_padding_size, key_shared_prefix=key_shared_prefix, value_shared_prefix=value_shared_prefix,
         actual_shared_prefix_len=actual_shared_prefix_len,
     )  # fmt: skip
-    _mode(name, sparse_mode)
-    q, k, v = _parts(name, input_layout, query, key, value, num_heads, num_key_value_heads)
+    _check_sparse_mode(name, sparse_mode)
+    q, k, v = _split_inputs(name, input_layout, query, key, value, num_heads, num_key_value_heads)
     allowed = _attention_mask(
         q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, actual_seq_lengths, actual_seq_lengths_kv
     )
-    scores = _scores(q, k, scale, pse_shift, allowed)
+    scores = _compute_scores(q, k, scale, pse_shift, allowed)
     total = torch.logsumexp(scores, -1, keepdim=True) if softmax_lse_flag else scores.new_zeros(1)
     return from_bnsd(_apply_attention(scores, v, q), input_layout), total
 
@@ -281,27 +298,27 @@ def speed_fusion_attention(
     q_start_idx: Any = None,
     kv_start_idx: Any = None,
 ) -> tuple[Any, ...]:
-    """Attention for training: the result, the largest score and the sum of exponentials of each place (eight times
-    each, as Ascend lays them out), an empty tensor, and numbers that a dropout would be repeated from, which are 0
-    here."""
+    """Attention for training. Returns the output, the largest score and the sum of exponentials of each position
+    (repeated eight times, as on Ascend), an empty tensor, and the seeds for repeating dropout, which are 0 here.
+    """
     name = "speed_fusion_attention"
     _check_unsupported(
         name, padding_mask=padding_mask, prefix=prefix, actual_seq_qlen=actual_seq_qlen,
         actual_seq_kvlen=actual_seq_kvlen, q_start_idx=q_start_idx, kv_start_idx=kv_start_idx,
     )  # fmt: skip
-    _mode(name, sparse_mode)
+    _check_sparse_mode(name, sparse_mode)
     if not 0 < keep_prob <= 1:
         raise ArgumentValueError(f"For '{name}', 'keep_prob' must be in (0, 1], but got {keep_prob}.")
     width = to_bnsd(query, input_layout, head_num).shape[3]
     kept = key.shape[2] // width if input_layout in ("BSH", "SBH") else 0
-    q, k, v = _parts(name, input_layout, query, key, value, head_num, kept)
+    q, k, v = _split_inputs(name, input_layout, query, key, value, head_num, kept)
     shift = None if pse is None else pse * (scale if pse_type == 0 else 1.0)
     allowed = _attention_mask(q, k, atten_mask, sparse_mode, pre_tokens, next_tokens, None, None)
-    scores = _scores(q, k, scale, shift, allowed)
+    scores = _compute_scores(q, k, scale, shift, allowed)
     top = scores.amax(-1, keepdim=True)
     total = torch.exp(scores - top).sum(-1, keepdim=True)
-    made = from_bnsd(_apply_attention(scores, v, q, keep_prob), input_layout)
-    return made, top.expand(-1, -1, -1, 8), total.expand(-1, -1, -1, 8), made.new_zeros(0), 0, 0, 0
+    output = from_bnsd(_apply_attention(scores, v, q, keep_prob), input_layout)
+    return output, top.expand(-1, -1, -1, 8), total.expand(-1, -1, -1, 8), output.new_zeros(0), 0, 0, 0
 
 
 @op(dtype=SAME)
@@ -323,8 +340,9 @@ def paged_attention(
     mask_mode: str = "MASK_DEFAULT",
     mla_v_dim: int = 0,
 ) -> Tensor:
-    """Attention of one new place (batch, 1, hidden) over a cache in pages (pages, page length, heads, width): the
-    table says which pages are a row's, the lengths how much of them is filled."""
+    """Attention of one new position (batch, 1, hidden) over a paged cache (pages, page length, heads, width).
+    `block_tables` lists the pages of each row, `context_lens` how many positions are filled.
+    """
     name = "PagedAttention"
     _check_unsupported(
         name, antiquant_scale=antiquant_scale, antiquant_offset=antiquant_offset, q_seq_lens=q_seq_lens
@@ -341,7 +359,7 @@ def paged_attention(
     pages = block_tables.long().clamp_min(0)
     k, v = (cache[pages].flatten(1, 2).transpose(1, 2) for cache in (key_cache, value_cache))
     allowed = _attention_mask(q, k, attn_mask, 1, 0, 0, None, context_lens)
-    return from_bnsd(_apply_attention(_scores(q, k, scale_value, alibi_mask, allowed), v, q), "BSH")
+    return from_bnsd(_apply_attention(_compute_scores(q, k, scale_value, alibi_mask, allowed), v, q), "BSH")
 
 
 _PAGES = ("head_num", "scale_value", "kv_head_num", "kv_cache_quant_mode")
@@ -354,8 +372,9 @@ PagedAttentionMask = primitive("PagedAttentionMask", paged_attention, _PAGES, **
 def reshape_and_cache(
     key: Tensor, value: Tensor, key_cache: Tensor, value_cache: Tensor, slot_mapping: Tensor
 ) -> Tensor:
-    """Write the keys and values of new places into a cache in pages, in place: the slot of each place counts through
-    all pages, and below 0 it is left out. Gives the keys back."""
+    """Write the keys and values of new positions into a paged cache in place, and return the keys. A slot counts
+    through all pages; negative slots are skipped.
+    """
     name = "ReshapeAndCache"
     slots = slot_mapping.long().reshape(-1)
     width = math.prod(key_cache.shape[2:])
@@ -366,11 +385,11 @@ def reshape_and_cache(
             f"{list(key.shape)} and {list(value.shape)}."
         )
     target = slots.clamp_min(0)
-    page, place = torch.div(target, key_cache.shape[1], rounding_mode="floor"), target % key_cache.shape[1]
-    for cache, given in ((key_cache, key), (value_cache, value)):
-        rows = given.detach().reshape(-1, *cache.shape[2:]).to(cache.dtype)
-        # a slot to leave out writes what stands there
-        cache[page, place] = torch.where((slots >= 0).reshape(-1, 1, 1), rows, cache[page, place])
+    page, offset = torch.div(target, key_cache.shape[1], rounding_mode="floor"), target % key_cache.shape[1]
+    for cache, update in ((key_cache, key), (value_cache, value)):
+        rows = update.detach().reshape(-1, *cache.shape[2:]).to(cache.dtype)
+        # a negative slot rewrites the stored values
+        cache[page, offset] = torch.where((slots >= 0).reshape(-1, 1, 1), rows, cache[page, offset])
     return key
 
 
@@ -388,8 +407,9 @@ def ring_attention_update(
     actual_seq_qlen: Any = None,
     layout: str = "SBH",
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Two results of attention over different keys joined into that over both, with their largest scores and sums of
-    exponentials (batch, heads, length, 8)."""
+    """Merge two attention results over different keys into the result over both, with the largest scores and sums of
+    exponentials (batch, heads, length, 8).
+    """
     name = "ring_attention_update"
     _check_unsupported(name, actual_seq_qlen=actual_seq_qlen)
     if layout != "SBH" or prev_attn_out.ndim != 3 or prev_softmax_max.ndim != 4:
@@ -408,5 +428,5 @@ def ring_attention_update(
         share = (part / total)[..., :1]  # (batch, heads, length, 1)
         return from_bnsd(to_bnsd(upcast_half(out), "SBH", heads) * share, "SBH")
 
-    made = shared(before, prev_attn_out) + shared(now, cur_attn_out)
-    return made.to(prev_attn_out.dtype), top, total
+    output = shared(before, prev_attn_out) + shared(now, cur_attn_out)
+    return output.to(prev_attn_out.dtype), top, total

@@ -1,4 +1,4 @@
-"""Operations as layers call them: arguments were checked and put in order when the layer was made."""
+"""Operations behind layers: arguments were checked when the layer was constructed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["conv_nd"]
 
 
 def _run_as_2d(name: str, x: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """What a function of two axes makes of one: MindSpore's layers over one axis hold the weights of such."""
+    """Run a 2-D function on 1-D input: MindSpore's 1-D layers hold 2-D weights."""
     if x.ndim != 3:
         raise ArgumentValueError(
             f"For '{name}', the input must have 3 axes, but its shape is {list(x.shape)}."
@@ -39,7 +39,7 @@ def conv_nd(
     data_format: str = "NCHW",
     one: bool = False,
 ) -> Tensor:
-    """A convolution; `one` says that the weight has two axes for one of the input."""
+    """Convolution; `one` means that the weight has two axes for one of the input."""
     if one:
         return _run_as_2d(
             "Conv1d",
@@ -59,10 +59,10 @@ def conv_nd(
     )
 
 
-def _windows(
+def _apply_padding(
     name: str, x: Tensor, count: int, pad_mode: str, pads: Padding, kernel: Any, stride: Any
 ) -> tuple[Tensor, Padding]:
-    """The input with a batch axis, and the padding around it."""
+    """Input with a batch axis, and the padding around it."""
     if x.ndim not in (count + 1, count + 2):
         raise ArgumentValueError(
             f"For '{name}', the input must have {count + 1} or {count + 2} axes, but its shape is {list(x.shape)}."
@@ -74,9 +74,9 @@ def _windows(
     )
 
 
-def _as_before(x: Tensor, made: Tensor, count: int) -> Tensor:
-    made = made.squeeze(2) if count == 1 else made
-    return made if x.ndim == count + 2 else made.squeeze(0)
+def _restore_rank(x: Tensor, output: Tensor, count: int) -> Tensor:
+    output = output.squeeze(2) if count == 1 else output
+    return output if x.ndim == count + 2 else output.squeeze(0)
 
 
 def _short(name: str, kernel: tuple[int, ...], pads: Padding) -> None:

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors."""
+"""Linear layers as operations: dense, linear, bidense, bias_add."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias."""
     try:
         return F.linear(input, weight, bias)
-    except RuntimeError:  # asked only then: a layer is called often, and seldom wrongly
+    except RuntimeError:  # checked only after an error, to keep calls of layers fast
         if input.ndim == 0 or input.shape[-1] != weight.shape[-1]:
             raise ArgumentValueError(
                 f"For 'dense', the last axis of the input must be as long as that of the weight, but the shapes are "
@@ -46,7 +46,7 @@ Dense = primitive("Dense", dense)
 
 @op("ops", dtype=SAME)
 def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1 @ weight[k] @ input2 for each output k, plus a bias."""
+    """Bilinear map: input1 @ weight[k] @ input2 for each output k, plus a bias."""
     if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
         raise ArgumentValueError(
             f"For 'bidense', the weight must be (out, {input1.shape[-1]}, {input2.shape[-1]}), but got "
@@ -55,7 +55,7 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
     return F.bilinear(input1, input2, weight, bias)
 
 
-def _biased(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
+def _add_bias(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
     if not 2 <= x.ndim <= 5:
         raise ArgumentValueError(f"For '{name}', the input must have 2 to 5 axes, but got {list(x.shape)}.")
     if bias.ndim != 1 or bias.shape[0] != x.shape[axis]:
@@ -69,18 +69,18 @@ def _biased(name: str, x: Tensor, bias: Tensor, axis: int) -> Tensor:
 
 @op("ops", dtype=SAME)
 def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
-    """A value per channel added, along axis 1."""
-    return _biased("bias_add", input_x, bias, 1)
+    """Add a bias per channel along axis 1."""
+    return _add_bias("bias_add", input_x, bias, 1)
 
 
 @op(dtype=SAME)
 def bias_add_primitive(input_x: Tensor, bias: Tensor, data_format: str = "NCHW") -> Tensor:
-    """A value per channel added."""
+    """Add a bias per channel."""
     if data_format not in ("NCHW", "NHWC", "NCDHW"):
         raise ArgumentValueError(
             f"For 'BiasAdd', 'data_format' must be NCHW, NHWC or NCDHW, but got {data_format!r}."
         )
-    return _biased("BiasAdd", input_x, bias, -1 if data_format == "NHWC" else 1)
+    return _add_bias("BiasAdd", input_x, bias, -1 if data_format == "NHWC" else 1)
 
 
 BiasAdd = primitive("BiasAdd", bias_add_primitive)

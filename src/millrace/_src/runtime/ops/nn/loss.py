@@ -1,4 +1,4 @@
-"""Losses of classification and regression."""
+"""Losses: cross_entropy, nll_loss, mse_loss, huber_loss, kl_div, gaussian_nll_loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def check_reduction(name: str, reduction: Any, known: tuple[str, ...] = ("none", "mean", "sum")) -> str:
-    """The way losses are put together, checked."""
+    """Check the `reduction` argument of a loss."""
     if not isinstance(reduction, str) or reduction not in known:
         raise ArgumentValueError(
             f"For '{name}', the 'reduction' must be one of {list(known)}, but got {reduction!r}."
@@ -56,13 +56,13 @@ def check_reduction(name: str, reduction: Any, known: tuple[str, ...] = ("none",
 
 
 def apply_reduction(name: str, loss: Tensor, reduction: Any) -> Tensor:
-    """All losses, their mean or their sum."""
+    """Reduce losses: all of them, their mean or their sum."""
     way = check_reduction(name, reduction)
     return loss if way == "none" else loss.mean() if way == "mean" else loss.sum()
 
 
 def check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
-    """Refuse tensors of different shapes."""
+    """Check that two tensors have the same shape."""
     if input.shape != target.shape:
         raise ArgumentValueError(
             f"For '{name}', both tensors must have the same shape, but got {list(input.shape)} and "
@@ -71,7 +71,7 @@ def check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
 
 
 def to_class_indices(name: str, target: Tensor) -> Tensor:
-    """Class numbers as PyTorch wants them."""
+    """Class indices in the dtype that PyTorch requires."""
     if target.is_floating_point() or target.dtype is torch.bool:
         raise ArgumentTypeError(f"For '{name}', class numbers must be integers, but got {target.dtype}.")
     return target.long()
@@ -86,13 +86,13 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy between logits and class numbers, or probabilities of classes."""
+    """Cross entropy between logits and class indices or class probabilities."""
     check_reduction("cross_entropy", reduction)
     if not target.is_floating_point():
         target = to_class_indices("cross_entropy", target)
-        if weight is not None and weight.requires_grad:  # PyTorch has no gradient by it then
-            chances = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
-            return nll_loss.raw(chances, target, weight, ignore_index, reduction, label_smoothing)
+        if weight is not None and weight.requires_grad:  # PyTorch has no gradient by the weight in this case
+            log_probabilities = torch.log_softmax(input, 1 if input.ndim > 1 else 0)
+            return nll_loss.raw(log_probabilities, target, weight, ignore_index, reduction, label_smoothing)
     return F.cross_entropy(
         input,
         target,
@@ -104,13 +104,13 @@ def cross_entropy(
 
 
 def _nll(inputs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
-    """The negative log-likelihood; by the weights of classes too, for which PyTorch has no gradient."""
+    """Negative log-likelihood, with a gradient by the class weights, which PyTorch lacks."""
     if weight is None or not weight.requires_grad:
         return F.nll_loss(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)
     axis, kept = 1 if inputs.ndim > 1 else 0, target != ignore_index
-    place = target * kept
-    share = weight[place] * kept
-    loss = -torch.gather(inputs, axis, place.unsqueeze(axis)).squeeze(axis) * share
+    classes = target * kept
+    share = weight[classes] * kept
+    loss = -torch.gather(inputs, axis, classes.unsqueeze(axis)).squeeze(axis) * share
     if reduction == "none":
         return loss
     return loss.sum() / share.sum() if reduction == "mean" else loss.sum()
@@ -125,7 +125,7 @@ def nll_loss(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
     check_reduction("nll_loss", reduction)
     target = to_class_indices("nll_loss", target)
     plain = _nll(inputs, target, weight, ignore_index, reduction)
@@ -154,7 +154,7 @@ def nll_loss_mint(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of class numbers, from log-probabilities."""
+    """Negative log-likelihood of class indices, from log-probabilities."""
     return nll_loss.raw(input, target, weight, ignore_index, reduction)
 
 
@@ -162,7 +162,7 @@ def nll_loss_mint(
 def nll_loss_of(
     logits: Tensor, labels: Tensor, weight: Tensor, reduction: str = "mean", ignore_index: int = -100
 ) -> tuple[Tensor, Tensor]:
-    """The negative log-likelihood of class numbers, and the sum of the weights of their classes."""
+    """Negative log-likelihood of class indices, and the sum of their class weights."""
     check_reduction("NLLLoss", reduction)
     if logits.ndim not in (1, 2):
         raise ArgumentValueError(
@@ -174,14 +174,14 @@ def nll_loss_of(
     return loss, (weight[labels * kept] * kept).sum()
 
 
-# The next ones have MindSpore's gradients, which are not those of finite differences (hence differentiable=False;
-# tests/unit/runtime/ops/nn/test_stateful_ops.py has them): labels never have one, and that by logits takes
-# labels to sum up to 1.
+# The following have MindSpore's gradients, which differ from finite differences (hence differentiable=False; tested in
+# tests/unit/runtime/ops/nn/test_stateful_ops.py): labels have none, and the gradient by logits assumes that labels
+# sum to 1.
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
 def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """The cross entropy of each row with probabilities of classes, and its gradient by the logits: softmax - labels."""
+    """Cross entropy of each row with class probabilities, and its gradient by the logits: softmax - labels."""
     check_same_shape("SoftmaxCrossEntropyWithLogits", logits, labels)
     if logits.ndim != 2:
         raise ArgumentValueError(
@@ -190,14 +190,14 @@ def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tenso
     labels = labels.detach()
     logs = torch.log_softmax(logits, -1)
     whole = torch.logsumexp(logits, -1)
-    # nothing, but with a gradient: what labels that do not sum up to 1 would take from softmax - labels
+    # zero with a gradient: corrects softmax - labels for labels that do not sum to 1
     mends = (1 - labels.sum(-1)) * (whole - whole.detach())
     return mends - (labels * logs).sum(-1), logs.detach().exp() - labels
 
 
 @op(dtype=SAME)
 def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool = False) -> Tensor:
-    """The mean cross entropy with class numbers; with `is_grad` its gradient by the logits."""
+    """Mean cross entropy with class indices; with `is_grad` its gradient by the logits."""
     name = "SparseSoftmaxCrossEntropyWithLogits"
     labels = to_class_indices(name, labels)
     if logits.ndim != 2 or labels.shape != logits.shape[:1]:
@@ -213,7 +213,7 @@ def sparse_softmax_cross_entropy(logits: Tensor, labels: Tensor, is_grad: bool =
 
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def sigmoid_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
-    """The cross entropy of each logit with the probability `label`."""
+    """Cross entropy of each logit with the probability `label`."""
     check_same_shape("SigmoidCrossEntropyWithLogits", logits, label)
     return F.binary_cross_entropy_with_logits(logits, label.detach(), reduction="none")
 
@@ -222,7 +222,7 @@ def sigmoid_cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
 def binary_cross_entropy(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of probabilities `logits` with probabilities `labels`."""
+    """Binary cross entropy of probabilities `logits` with probabilities `labels`."""
     check_same_shape("binary_cross_entropy", logits, labels)
     way = check_reduction("binary_cross_entropy", reduction)
     if weight is None:
@@ -236,7 +236,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_mint(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of probabilities with probabilities."""
+    """Binary cross entropy of probabilities with target probabilities."""
     return binary_cross_entropy.raw(input, target, weight, reduction)
 
 
@@ -248,12 +248,12 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits with target probabilities."""
     way = check_reduction("binary_cross_entropy_with_logits", reduction)
     check_same_shape("binary_cross_entropy_with_logits", input, target)
     if weight is None and pos_weight is None:
         return F.binary_cross_entropy_with_logits(input, target, reduction=way)
-    tail = F.softplus(-input)  # PyTorch's own form has no gradient by the weights
+    tail = F.softplus(-input)  # PyTorch's function has no gradient by the weights
     if pos_weight is not None:
         tail = tail * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * input + tail
@@ -268,7 +268,7 @@ def binary_cross_entropy_with_logits_mint(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits with target probabilities."""
     return binary_cross_entropy_with_logits.raw(input, target, weight, pos_weight, reduction)
 
 
@@ -276,13 +276,13 @@ def binary_cross_entropy_with_logits_mint(
 def bce_with_logits_of(
     predict: Tensor, target: Tensor, weight: Tensor, pos_weight: Tensor, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy of logits with probabilities."""
+    """Binary cross entropy of logits with target probabilities."""
     return binary_cross_entropy_with_logits.raw(predict, target, weight, pos_weight, reduction)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: str = "none") -> Tensor:
-    """The absolute difference, squared below `beta`."""
+    """Smooth L1 loss: absolute difference, quadratic below `beta`."""
     if isinstance(beta, bool) or not isinstance(beta, (int, float)):
         raise ArgumentTypeError(f"For 'smooth_l1_loss', 'beta' must be a number, but got {beta!r}.")
     if beta <= 0:
@@ -293,7 +293,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0, reduction: 
 
 @op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """Half the squared difference, linear from `delta` on."""
+    """Huber loss: half the squared difference, linear from `delta` on."""
     if isinstance(delta, bool) or not isinstance(delta, (int, float)):
         raise ArgumentTypeError(f"For 'huber_loss', 'delta' must be a number, but got {delta!r}.")
     if delta <= 0:
@@ -305,7 +305,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 @op("ops", dtype=UNCHECKED)
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The absolute difference."""
+    """L1 loss: absolute difference."""
     away = (input - target).abs()
     if not away.is_floating_point():
         away = away.float()
@@ -314,13 +314,13 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 @op("ops", "ops:mse_loss_ext", "mint.nn.functional", dtype=UNCHECKED)
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The squared difference."""
+    """Squared error."""
     return apply_reduction("mse_loss", (input - target).square(), reduction)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
-    """The divergence of Kullback and Leibler, from log-probabilities `logits` and probabilities `labels`."""
+    """Kullback-Leibler divergence of log-probabilities `logits` and probabilities `labels`."""
     way = check_reduction("kl_div", reduction, ("none", "mean", "batchmean", "sum"))
     check_same_shape("kl_div", logits, labels)
     loss = F.kl_div(logits, labels.detach(), reduction="none")
@@ -331,13 +331,13 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
 
 @op("mint.nn.functional:kl_div", accepts=FLOATS, dtype=SAME, differentiable=False)
 def kl_div_mint(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
-    """The divergence of Kullback and Leibler."""
+    """Kullback-Leibler divergence."""
     return kl_div.raw(input, target.exp() if log_target else target, reduction)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def l2_loss(input_x: Tensor) -> Tensor:
-    """Half the sum of squares."""
+    """L2 loss: half the sum of squares."""
     return input_x.square().sum() / 2
 
 
@@ -345,7 +345,7 @@ def l2_loss(input_x: Tensor) -> Tensor:
 def gaussian_nll_loss(
     x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of `target` under normal distributions of mean `x` and variance `var`."""
+    """Negative log-likelihood of `target` under normal distributions with mean `x` and variance `var`."""
     if not isinstance(eps, (int, float)) or isinstance(eps, bool):
         raise ArgumentTypeError(f"For 'gaussian_nll_loss', 'eps' must be a number, but got {eps!r}.")
     if eps <= 0:
@@ -355,7 +355,7 @@ def gaussian_nll_loss(
         wide = wide.unsqueeze(-1)
     loss = 0.5 * (torch.log(wide) + (x - target).square() / wide)
     if full:
-        loss = loss + 0.9189385332046727  # half the logarithm of 2 pi
+        loss = loss + 0.9189385332046727  # log(2 pi) / 2
     return apply_reduction("gaussian_nll_loss", loss, reduction)
 
 

@@ -1,4 +1,4 @@
-"""Losses that keep classes or pairs apart by a margin, and similarity."""
+"""Margin and embedding losses: triplet, hinge, cosine, multi-margin, soft margin."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 
-def _number(name: str, label: str, value: Any) -> None:
+def _check_number(name: str, label: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentTypeError(f"For '{name}', '{label}' must be a number, but got {value!r}.")
 
 
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
 def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input))."""
+    """Soft margin loss: log(1 + exp(-target * input))."""
     check_same_shape("soft_margin_loss", input, target)
     return apply_reduction("soft_margin_loss", F.softplus(-target * input), reduction)
 
@@ -50,7 +50,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
     if not isinstance(margin, float):
         raise ArgumentTypeError(f"For 'margin_ranking_loss', 'margin' must be a float, but got {margin!r}.")
     check_same_shape("margin_ranking_loss", input1, input2)
@@ -63,8 +63,8 @@ def margin_ranking_loss(
 def hinge_embedding_loss(
     inputs: Tensor, targets: Tensor, margin: float = 1.0, reduction: str = "mean"
 ) -> Tensor:
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
-    _number("hinge_embedding_loss", "margin", margin)
+    """Hinge embedding loss: the input where the target is 1, max(0, margin - input) where it is -1."""
+    _check_number("hinge_embedding_loss", "margin", margin)
     zero = torch.zeros((), dtype=inputs.dtype, device=inputs.device)
     loss = torch.where(targets != -1, inputs, zero) + torch.where(
         targets != 1, torch.clamp_min(margin - inputs, 0), zero
@@ -76,7 +76,7 @@ def hinge_embedding_loss(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """1 - the cosine where the target is 1, max(0, cosine - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."""
     if not isinstance(margin, float):
         raise ArgumentTypeError(f"For 'cosine_embedding_loss', 'margin' must be a float, but got {margin!r}.")
     if not -1 <= margin <= 1:
@@ -93,7 +93,7 @@ def cosine_embedding_loss(
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
 
 
-def _triplet(
+def _triplet_loss(
     name: str,
     a: Tensor,
     p: Tensor,
@@ -119,9 +119,9 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, distance to the positive - distance to the negative + margin)."""
-    _number("triplet_margin_loss", "margin", margin)
-    return _triplet("triplet_margin_loss", anchor, positive, negative, margin, p, eps, swap, reduction)
+    """Triplet margin loss: max(0, distance to the positive - distance to the negative + margin)."""
+    _check_number("triplet_margin_loss", "margin", margin)
+    return _triplet_loss("triplet_margin_loss", anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
@@ -135,7 +135,9 @@ def triplet_margin_of(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, distance to the positive - distance to the negative + margin); the margin is a tensor."""
+    """Triplet margin loss: max(0, distance to the positive - distance to the negative + margin). The margin is a
+    tensor.
+    """
     way = check_reduction("TripletMarginLoss", reduction)
     near = F.pairwise_distance(x, positive, p, eps)
     far = F.pairwise_distance(x, negative, p, eps)
@@ -144,7 +146,7 @@ def triplet_margin_of(
     return apply_reduction("TripletMarginLoss", torch.clamp_min(near - far + margin, 0), way)
 
 
-def _margins(
+def _multi_margin_loss(
     name: str, x: Tensor, target: Tensor, p: Any, margin: Any, weight: Tensor | None, reduction: str
 ) -> Tensor:
     if p not in (1, 2):
@@ -155,7 +157,7 @@ def _margins(
             f"{list(target.shape)}."
         )
     way = check_reduction(name, reduction)
-    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by it
+    weight = None if weight is None else weight.detach()  # PyTorch has no gradient by the margin
     return F.multi_margin_loss(
         x, to_class_indices(name, target), int(p), float(margin), weight, reduction=way
     )
@@ -170,12 +172,12 @@ def multi_margin_loss(
     weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of max(0, margin - score of the true class + score) ** p."""
+    """Multi-margin loss: the mean over classes of max(0, margin - score of the true class + score) ** p."""
     if isinstance(margin, bool) or not isinstance(margin, int):
         raise ArgumentTypeError(
             f"For 'multi_margin_loss', the type of 'margin' must be int, but got {margin!r}."
         )
-    return _margins("multi_margin_loss", input, target, p, margin, weight, reduction)
+    return _multi_margin_loss("multi_margin_loss", input, target, p, margin, weight, reduction)
 
 
 @op(dtype=SAME)
@@ -187,13 +189,13 @@ def multi_margin_of(
     margin: float = 1.0,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of max(0, margin - score of the true class + score) ** p."""
-    return _margins("MultiMarginLoss", inputs, target, p, margin, weight, reduction)
+    """Multi-margin loss: the mean over classes of max(0, margin - score of the true class + score) ** p."""
+    return _multi_margin_loss("MultiMarginLoss", inputs, target, p, margin, weight, reduction)
 
 
 @op("ops", dtype=SAME)
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Margins between the scores of the classes that `target` lists, up to the first -1, and of all others."""
+    """Multi-label margin loss between the scores of the classes in `target`, up to the first -1, and of all others."""
     check_same_shape("multilabel_margin_loss", input, target)
     way = check_reduction("multilabel_margin_loss", reduction)
     return F.multilabel_margin_loss(input, to_class_indices("multilabel_margin_loss", target), reduction=way)
@@ -201,7 +203,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
 
 @op(dtype=UNCHECKED)
 def multilabel_margin_of(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Tensor, Tensor]:
-    """The loss, and for each class whether `target` lists it."""
+    """Multi-label margin loss, and for each class whether `target` contains it."""
     loss = multilabel_margin_loss.raw(x, target, reduction)
     listed = (torch.cummin(target, -1).values >= 0).to(torch.int32)
     is_target = torch.zeros_like(target, dtype=torch.int32)
@@ -213,7 +215,7 @@ def multilabel_margin_of(x: Tensor, target: Tensor, reduction: str = "mean") -> 
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean over classes of the cross entropy of logits with 0 or 1."""
+    """Multi-label soft margin loss: the mean over classes of the cross entropy of logits with 0 or 1."""
     check_same_shape("multilabel_soft_margin_loss", input, target)
     loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
     loss = (loss if weight is None else loss * weight).mean(-1)

@@ -1,4 +1,4 @@
-"""Pooling by windows: maximum and mean, with MindSpore's ways of padding."""
+"""Max pooling: max_pool2d, MaxPoolWithArgmax, MindSpore's padding modes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.layers import _as_before, _short, _windows
+from millrace._src.runtime.ops.nn.layers import _apply_padding, _restore_rank, _short
 
 from .sliding_window import (
     Padding,
@@ -46,10 +46,10 @@ __all__ = [
 
 _MAX = {2: torch.max_pool2d, 3: torch.max_pool3d}
 
-_MAX_WITH_PLACES = {2: F.max_pool2d, 3: F.max_pool3d}
+_MAX_POOL = {2: F.max_pool2d, 3: F.max_pool3d}
 
 
-def _rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
+def _check_rank(name: str, shape: tuple[int, ...], ndim: int) -> None:
     if len(shape) != ndim:
         raise ArgumentValueError(
             f"For '{name}', the input must have {ndim} axes, but its shape is {list(shape)}."
@@ -63,7 +63,7 @@ def _fits(sizes: tuple[int, ...], kernel: tuple[int, ...], pads: Padding) -> boo
     )
 
 
-def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Padding) -> None:
+def _check_fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Padding) -> None:
     if not _fits(shape[2:], kernel, pads):
         raise ArgumentValueError(
             f"For '{name}', the window {kernel} must fit into the input and its padding, but the input's shape is "
@@ -73,8 +73,9 @@ def _fit(name: str, shape: tuple[int, ...], kernel: tuple[int, ...], pads: Paddi
 
 @functools.lru_cache(maxsize=1024)
 def _needs_ceil_mode(pads: Padding, stride: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Where the last windows of "same" only hang over the end by the odd one, PyTorch's ceil mode makes them without
-    a copy of the input: the padding that it needs then."""
+    """Whether PyTorch's ceil mode can produce the last windows of "same" padding. That is so if only the odd element
+    of padding is at the end; the input is not copied then.
+    """
     if all(
         after - before in (0, 1) and (after == before or s > 1) for (before, after), s in zip(pads, stride)
     ):
@@ -91,9 +92,9 @@ def _ceil_mode_padding(
     pads: Padding,
     ceil: bool,
 ) -> tuple[tuple[int, ...] | None, bool]:
-    """The padding that PyTorch needs, if it can place it, and whether its ceil mode is used; checked once."""
-    _rank(name, shape, len(kernel) + 2)
-    _fit(name, shape, kernel, pads)
+    """Padding for PyTorch, if it can express it, and whether its ceil mode is used; checked once."""
+    _check_rank(name, shape, len(kernel) + 2)
+    _check_fit(name, shape, kernel, pads)
     over = _needs_ceil_mode(pads, stride)
     return over, over is not None and (ceil or any(before != after for before, after in pads))
 
@@ -101,7 +102,7 @@ def _ceil_mode_padding(
 def max_pool(
     name: str, x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], pads: Padding, ceil: bool = False
 ) -> Tensor:
-    """The maximum in each window; padding never wins."""
+    """Max pooling; padding is never the maximum."""
     count = len(kernel)
     over, hangs = _ceil_mode_padding(name, x.shape, kernel, stride, pads, ceil)
     if over is not None:
@@ -112,16 +113,16 @@ def max_pool(
 
 
 def _resolve_pad_mode(
-    name: str, x: Tensor, kernel_size: Any, strides: Any, pad_mode: Any, count: int, given: Any = None
+    name: str, x: Tensor, kernel_size: Any, strides: Any, pad_mode: Any, count: int, pad_list: Any = None
 ) -> tuple[tuple[int, ...], tuple[int, ...], Padding]:
-    """Kernel, stride and padding that the arguments of a class say."""
+    """Kernel, stride and padding from the arguments of a class."""
     kernel, stride = (
         expand_per_axis(name, "kernel_size", kernel_size, count),
         expand_per_axis(name, "strides", strides, count),
     )
-    known = ("valid", "same") if given is None else ("valid", "same", "pad")
+    known = ("valid", "same") if pad_list is None else ("valid", "same", "pad")
     way = check_pad_mode(name, pad_mode, known, fold=True)
-    pad = parse_padding(name, 0 if given is None else given, count)
+    pad = parse_padding(name, 0 if pad_list is None else pad_list, count)
     return kernel, stride, compute_padding(name, way, pad, tuple(x.shape[2:]), kernel, stride, (1,) * count)
 
 
@@ -129,8 +130,8 @@ def _resolve_pad_mode(
 def max_pool_primitive(
     input: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> Tensor:
-    """The maximum in each window of (N, C, H, W)."""
-    _rank("MaxPool", input.shape, 4)
+    """Max pooling of (N, C, H, W)."""
+    _check_rank("MaxPool", input.shape, 4)
     x = channels_first(input, data_format)
     return channels_last(
         max_pool("MaxPool", x, *_resolve_pad_mode("MaxPool", x, kernel_size, strides, pad_mode, 2)),
@@ -148,8 +149,8 @@ def max_pool3d_of(
     ceil_mode: bool | None = None,
     data_format: str = "NCDHW",
 ) -> Tensor:
-    """The maximum in each window of (N, C, D, H, W)."""
-    _rank("MaxPool3D", x.shape, 5)
+    """Max pooling of (N, C, D, H, W)."""
+    _check_rank("MaxPool3D", x.shape, 5)
     if ceil_mode is not None and check_pad_mode("MaxPool3D", pad_mode, fold=True) != "pad":
         raise ArgumentValueError(
             "For 'MaxPool3D', when the 'pad_mode' is 'same' or 'valid', 'ceil_mode' must be None."
@@ -162,11 +163,11 @@ def max_pool3d_of(
 def max_pool_argmax(
     x: Tensor, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = "valid", data_format: str = "NCHW"
 ) -> tuple[Tensor, Tensor]:
-    """The maximum in each window, and its place among the elements of the sample."""
-    _rank("MaxPoolWithArgmax", x.shape, 4)
+    """Max pooling with the index of each maximum within the sample."""
+    _check_rank("MaxPoolWithArgmax", x.shape, 4)
     x = channels_first(x, data_format)
     kernel, stride, pads = _resolve_pad_mode("MaxPoolWithArgmax", x, kernel_size, strides, pad_mode, 2)
-    _fit("MaxPoolWithArgmax", x.shape, kernel, pads)
+    _check_fit("MaxPoolWithArgmax", x.shape, kernel, pads)
     filled, left = apply_asymmetric_padding(x, pads, float("-inf"))
     values, where = F.max_pool2d(filled, kernel, stride, left, return_indices=True)
     width = x.shape[3]
@@ -177,7 +178,7 @@ def max_pool_argmax(
     return channels_last(values, data_format), channels_last((where + channel).to(torch.int32), data_format)
 
 
-# --- the functions ----------------------------------------------------------------------------------------------
+# --- functions --------------------------------------------------------------------------------------------------
 
 
 def check_padding_half_kernel(name: str, kernel: tuple[int, ...], padding: tuple[int, ...]) -> None:
@@ -187,7 +188,7 @@ def check_padding_half_kernel(name: str, kernel: tuple[int, ...], padding: tuple
         )
 
 
-def _max_with_places(
+def _max_pool_with_indices(
     name: str,
     x: Tensor,
     kernel_size: Any,
@@ -197,21 +198,21 @@ def _max_with_places(
     ceil_mode: bool,
     count: int,
 ) -> tuple[Tensor, Tensor]:
-    _rank(name, x.shape, count + 2)
+    _check_rank(name, x.shape, count + 2)
     kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
     steps = kernel if stride is None else expand_per_axis(name, "stride", stride, count)
     around = expand_per_axis(name, "padding", padding, count, 0)
     check_padding_half_kernel(name, kernel, around)
     dilated = expand_per_axis(name, "dilation", dilation, count)
-    if not x.is_floating_point():  # PyTorch finds the places in floating types only
-        values, where = _MAX_WITH_PLACES[count](
+    if not x.is_floating_point():  # PyTorch returns indices for floating dtypes only
+        values, where = _MAX_POOL[count](
             x.double(), kernel, steps, around, dilated, ceil_mode, return_indices=True
         )
         return values.to(x.dtype), where
-    found: tuple[Tensor, Tensor] = _MAX_WITH_PLACES[count](
+    result: tuple[Tensor, Tensor] = _MAX_POOL[count](
         x, kernel, steps, around, dilated, ceil_mode, return_indices=True
     )
-    return found
+    return result
 
 
 @op("ops", accepts=REAL, dtype=UNCHECKED)
@@ -224,9 +225,9 @@ def max_pool2d(
     return_indices: Any = False,
     ceil_mode: bool = False,
 ) -> Any:
-    """The maximum in each window of (N, C, H, W), and its place in the plane if wanted."""
-    found = _max_with_places("max_pool2d", x, kernel_size, stride, padding, dilation, ceil_mode, 2)
-    return found if return_indices else found[0]
+    """Max pooling of (N, C, H, W), optionally with the index of each maximum within the plane."""
+    result = _max_pool_with_indices("max_pool2d", x, kernel_size, stride, padding, dilation, ceil_mode, 2)
+    return result if return_indices else result[0]
 
 
 @op("ops", accepts=REAL, dtype=UNCHECKED)
@@ -239,9 +240,9 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: Any = False,
 ) -> Any:
-    """The maximum in each window of (N, C, D, H, W), and its place if wanted."""
-    found = _max_with_places("max_pool3d", x, kernel_size, stride, padding, dilation, ceil_mode, 3)
-    return found if return_indices else found[0]
+    """Max pooling of (N, C, D, H, W), optionally with the index of each maximum."""
+    result = _max_pool_with_indices("max_pool3d", x, kernel_size, stride, padding, dilation, ceil_mode, 3)
+    return result if return_indices else result[0]
 
 
 @op(accepts=REAL, dtype=UNCHECKED)
@@ -254,8 +255,8 @@ def max_pool2d_argmax(
     ceil_mode: bool = False,
     argmax_type: Any = torch.int64,
 ) -> tuple[Tensor, Tensor]:
-    """The maximum in each window of (N, C, H, W), and its place in the plane."""
-    values, where = _max_with_places(
+    """Max pooling of (N, C, H, W), with the index of each maximum within the plane."""
+    values, where = _max_pool_with_indices(
         "MaxPoolWithArgmaxV2", x, kernel_size, strides, pads, dilation, ceil_mode, 2
     )
     return values, where.to(argmax_type)
@@ -272,8 +273,10 @@ def max_pool3d_argmax(
     data_format: str = "NCDHW",
     argmax_type: Any = torch.int64,
 ) -> tuple[Tensor, Tensor]:
-    """The maximum in each window of (N, C, D, H, W), and its place."""
-    values, where = _max_with_places("MaxPool3DWithArgmax", x, ksize, strides, pads, dilation, ceil_mode, 3)
+    """Max pooling of (N, C, D, H, W), with the index of each maximum."""
+    values, where = _max_pool_with_indices(
+        "MaxPool3DWithArgmax", x, ksize, strides, pads, dilation, ceil_mode, 3
+    )
     return values, where.to(argmax_type)
 
 
@@ -287,7 +290,7 @@ def max_pool2d_mint(
     ceil_mode: bool = False,
     return_indices: Any = False,
 ) -> Any:
-    """The maximum in each window, and its place if wanted."""
+    """Max pooling, optionally with the index of each maximum."""
     return F.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
@@ -309,12 +312,13 @@ def max_pool_nd(
     ceil_mode: bool = False,
     data_format: str = "NCHW",
 ) -> Tensor:
-    """The maximum in each window; one axis is given as the second of two."""
+    """Max pooling; one axis is computed as the second of two."""
     name = f"MaxPool{count}d"
-    given = channels_first(x, data_format)
-    wide, around = _windows(name, given, count, pad_mode, pads, kernel, stride)
+    channels_first_input = channels_first(x, data_format)
+    wide, around = _apply_padding(name, channels_first_input, count, pad_mode, pads, kernel, stride)
     return channels_last(
-        _as_before(given, max_pool(name, wide, kernel, stride, around, ceil_mode), count), data_format
+        _restore_rank(channels_first_input, max_pool(name, wide, kernel, stride, around, ceil_mode), count),
+        data_format,
     )
 
 
@@ -327,18 +331,22 @@ def max_pool_with_indices(
     pads: Padding,
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
-    places: bool = False,
+    return_indices: bool = False,
     data_format: str = "NCHW",
 ) -> Any:
-    """The maximum in each window, and if wanted its place among the elements of the channel."""
+    """Max pooling, optionally with the index of each maximum within the channel."""
     name = f"MaxPool{count}d"
-    given = channels_first(x, data_format)
-    wide, around = _windows(name, given, count, "pad", pads, kernel, stride)
+    channels_first_input = channels_first(x, data_format)
+    wide, around = _apply_padding(name, channels_first_input, count, "pad", pads, kernel, stride)
     _short(name, kernel, around)
     function: Any = F.max_pool3d if count == 3 else F.max_pool2d
     even = tuple(before for before, _ in around)
-    if not places:
-        made = _as_before(given, function(wide, kernel, stride, even, dilation, ceil_mode), count)
-        return channels_last(made, data_format)
-    found = function(wide, kernel, stride, even, dilation, ceil_mode, return_indices=True)
-    return tuple(channels_last(_as_before(given, part, count), data_format) for part in found)
+    if not return_indices:
+        pooled = _restore_rank(
+            channels_first_input, function(wide, kernel, stride, even, dilation, ceil_mode), count
+        )
+        return channels_last(pooled, data_format)
+    result = function(wide, kernel, stride, even, dilation, ceil_mode, return_indices=True)
+    return tuple(
+        channels_last(_restore_rank(channels_first_input, part, count), data_format) for part in result
+    )

@@ -1,6 +1,6 @@
-"""Tokens sent to experts and brought back, and attention that looks at a few places of several maps.
+"""Mixture of experts: permute tokens to experts and back.
 
-MindSpore has these on Ascend only, so nothing is recorded of them: the tests hold them against their definitions.
+MindSpore has these on Ascend only, so nothing is recorded of them: the tests compare with their definitions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["moe_token_permute", "moe_token_unpermute"]
 def moe_token_permute(
     tokens: Tensor, indices: Tensor, num_out_tokens: int | None = None, padded_mode: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The tokens sorted by their experts, each once per expert, and where each of them went."""
+    """Tokens sorted by expert, once per selected expert, and the position of each in the output."""
     if padded_mode or tokens.ndim != 2 or indices.ndim not in (1, 2) or indices.shape[0] != tokens.shape[0]:
         raise ArgumentValueError(
             f"For 'moe_token_permute', the tokens must have the shape (N, H) and the experts (N,) or (N, K), without "
@@ -30,8 +30,8 @@ def moe_token_permute(
     many = indices.shape[1] if indices.ndim == 2 else 1
     order = torch.argsort(indices.reshape(-1), stable=True)
     went = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
-    made = tokens[torch.div(order, many, rounding_mode="floor")]
-    return made if num_out_tokens is None else made[:num_out_tokens], went.to(torch.int32)
+    permuted = tokens[torch.div(order, many, rounding_mode="floor")]
+    return permuted if num_out_tokens is None else permuted[:num_out_tokens], went.to(torch.int32)
 
 
 @op("ops", dtype=SAME)
@@ -42,22 +42,23 @@ def moe_token_unpermute(
     padded_mode: bool = False,
     restore_shape: Any = None,
 ) -> Tensor:
-    """Back to the order before `moe_token_permute`; with the share of each expert, their sum per token. What was cut
-    off counts as 0."""
+    """Restore the order before `moe_token_permute`; with the weight of each expert, sum the copies of each token.
+    Dropped tokens count as 0.
+    """
     if padded_mode or permuted_tokens.ndim != 2 or sorted_indices.ndim != 1:
         raise ArgumentValueError(
-            f"For 'moe_token_unpermute', the tokens must have two axes and the places one, without padding, but got "
+            f"For 'moe_token_unpermute', the tokens must have two axes and the indices one, without padding, but got "
             f"{list(permuted_tokens.shape)} and {list(sorted_indices.shape)}."
         )
-    places = sorted_indices.long()
-    there = (places < permuted_tokens.shape[0]).unsqueeze(1)
-    found = torch.where(there, permuted_tokens[places.clamp_max(permuted_tokens.shape[0] - 1)], 0)
+    positions = sorted_indices.long()
+    there = (positions < permuted_tokens.shape[0]).unsqueeze(1)
+    gathered = torch.where(there, permuted_tokens[positions.clamp_max(permuted_tokens.shape[0] - 1)], 0)
     if probs is None:
-        return found
-    if probs.ndim != 2 or probs.numel() != len(places):
+        return gathered
+    if probs.ndim != 2 or probs.numel() != len(positions):
         raise ArgumentValueError(
-            f"For 'moe_token_unpermute', there must be a share for each of {len(places)} places, but got "
+            f"For 'moe_token_unpermute', there must be a weight for each of {len(positions)} positions, but got "
             f"{list(probs.shape)}."
         )
     shares = probs.unsqueeze(-1)
-    return (found.unflatten(0, probs.shape) * shares).sum(1).to(permuted_tokens.dtype)
+    return (gathered.unflatten(0, probs.shape) * shares).sum(1).to(permuted_tokens.dtype)

@@ -1,7 +1,8 @@
-"""Activation functions beyond the everyday ones of activation.py.
+"""Further activation functions: elu, selu, prelu, softplus, hardswish, glu, threshold.
 
-Gradients are MindSpore's but for single points, where a curve has a kink (relu6 at 6, hardtanh at its limits, hardswish
-at -3 and 3, leaky_relu at 0) and either side is as good; and but for selu, where MindSpore's CPU is wrong below 0.
+Gradients are MindSpore's except at single points, where a function has a kink (relu6 at 6, hardtanh at its limits,
+hardswish at -3 and 3, leaky_relu at 0) and either one-sided gradient is valid; and except for selu, where
+MindSpore's CPU kernel is wrong below 0.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ __all__ = [
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
-    """Each element, or `alpha * (exp(x) - 1)` where it is below 0; MindSpore knows only `alpha=1.0`."""
+    """ELU: `alpha * (exp(x) - 1)` for negative elements. MindSpore supports only `alpha=1.0`."""
     return F.elu(input_x, alpha)
 
 
 @op("mint.nn.functional:elu", accepts=FLOATS, dtype=SAME)
 def elu_mint(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Each element, or `alpha * (exp(x) - 1)` where it is below 0."""
+    """ELU: `alpha * (exp(x) - 1)` for negative elements."""
     return F.elu(input, alpha, inplace)
 
 
@@ -89,7 +90,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @op("ops", accepts=REAL, dtype=SAME)
 def selu(input_x: Tensor) -> Tensor:
-    """Each element scaled, exponential below 0, so that mean and variance stay; integers are rounded towards 0."""
+    """SELU: scaled ELU that keeps mean and variance; integers are rounded towards 0."""
     if input_x.is_floating_point():
         return F.selu(input_x)
     return F.selu(input_x.to(torch.float32)).to(input_x.dtype)
@@ -97,7 +98,7 @@ def selu(input_x: Tensor) -> Tensor:
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """CELU: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
     if isinstance(alpha, bool) or not isinstance(alpha, (float, int)):
         raise ArgumentTypeError(f"For 'celu', 'alpha' must be a float, but got {alpha!r}.")
     if alpha == 0:
@@ -107,7 +108,7 @@ def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """Each element, or `weight` times it where it is below 0; one weight per channel, or one for all."""
+    """PReLU: negative elements are multiplied by `weight`, one per channel or one for all."""
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.numel() not in (1, channels):
         raise ArgumentValueError(
@@ -117,15 +118,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return torch.prelu(input, weight)
 
 
-def _accurate(x: Tensor) -> bool:
-    """Whether PyTorch's hardswish and hardsigmoid compute in this type: on CUDA, float64 is rounded to float32."""
+def _is_accurate(x: Tensor) -> bool:
+    """Whether PyTorch's hardswish and hardsigmoid compute in this dtype: on CUDA, float64 is rounded to float32."""
     return x.is_floating_point() and not (x.is_cuda and x.dtype == torch.float64)
 
 
 @op("ops", accepts=REAL, dtype=SAME)
 def hardswish(input: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6."""
-    if _accurate(input):
+    if _is_accurate(input):
         return F.hardswish(input)
     if input.is_floating_point():
         return input * torch.clamp(input + 3, 0, 6) / 6
@@ -135,7 +136,7 @@ def hardswish(input: Tensor) -> Tensor:
 @op("ops", accepts=REAL, dtype=SAME)
 def hardsigmoid(input: Tensor) -> Tensor:
     """relu6(x + 3) / 6."""
-    if _accurate(input):
+    if _is_accurate(input):
         return F.hardsigmoid(input)
     if input.is_floating_point():
         return torch.clamp(input + 3, 0, 6) / 6
@@ -165,31 +166,31 @@ def softplus_plain(input_x: Tensor) -> Tensor:
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def softsign(x: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
     return F.softsign(x)
 
 
 @op("ops", accepts=FLOATS_COMPLEX, dtype=SAME)
 def logsigmoid(x: Tensor) -> Tensor:
-    """The logarithm of the logistic function."""
+    """Logarithm of the sigmoid function."""
     return F.logsigmoid(x)
 
 
 @op("mint.nn.functional:logsigmoid", accepts=FLOATS, dtype=SAME)
 def logsigmoid_mint(input: Tensor) -> Tensor:
-    """The logarithm of the logistic function."""
+    """Logarithm of the sigmoid function."""
     return F.logsigmoid(input)
 
 
 @op("ops", accepts=REAL, dtype=SAME)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Each element, held between two numbers. At a limit half of the gradient is the element's, as in MindSpore."""
-    _limits("hardtanh", min_val, max_val)
+    """Clamp each element to a range. At a limit the gradient is one half, as in MindSpore."""
+    _check_limits("hardtanh", min_val, max_val)
     low, high = promote_operands(input, min_val)[1], promote_operands(input, max_val)[1]
     return torch.minimum(torch.maximum(input, low), high).to(input.dtype)
 
 
-def _limits(name: str, low: Any, high: Any) -> None:
+def _check_limits(name: str, low: Any, high: Any) -> None:
     for label, value in (("min_val", low), ("max_val", high)):
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise ArgumentTypeError(f"For '{name}', '{label}' must be a number, but got {value!r}.")
@@ -199,25 +200,25 @@ def _limits(name: str, low: Any, high: Any) -> None:
 def hardtanh_mint(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each element, held between two numbers; `inplace` writes the result into `input`."""
+    """Clamp each element to a range; `inplace` writes the result into `input`."""
     return F.hardtanh(input, min_val, max_val, inplace)
 
 
 @op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
 def hardtanh_(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
-    """Each element, held between two numbers, written into `input`."""
+    """Clamp each element to a range, written into `input`."""
     return F.hardtanh_(input, min_val, max_val)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def glu(x: Tensor, axis: int = -1) -> Tensor:
-    """The first half along an axis times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
     return F.glu(x, one_axis("glu", axis, x.ndim))
 
 
 @op("mint.nn.functional:glu", accepts=FLOATS, dtype=SAME)
 def glu_mint(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along an axis times the logistic function of the second."""
+    """Gated linear unit: the first half along an axis times the sigmoid of the second half."""
     if input.shape[dim] % 2:
         raise OperationError(
             f"For 'glu', the size along axis {dim} must be even, but got {input.shape[dim]}."
@@ -227,20 +228,20 @@ def glu_mint(input: Tensor, dim: int = -1) -> Tensor:
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def swiglu(input: Tensor, dim: int = -1) -> Tensor:
-    """silu of the first half along an axis times the second half."""
+    """SwiGLU: silu of the first half along an axis times the second half."""
     first, second = torch.chunk(input, 2, dim)
     return F.silu(first) * second
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def fast_gelu(x: Tensor) -> Tensor:
-    """GELU by the logistic function: x * sigmoid(1.702 * x)."""
+    """Fast GELU: x * sigmoid(1.702 * x)."""
     return x * torch.sigmoid(1.702 * x)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tensor:
-    """Each element, or a random multiple of it, drawn between `lower` and `upper`, where it is below 0."""
+    """Randomized leaky ReLU: negative elements are multiplied by random numbers in [lower, upper)."""
     for name, value in (("lower", lower), ("upper", upper)):
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise ArgumentTypeError(f"For 'rrelu', '{name}' must be a float or an int, but got {value!r}.")
@@ -253,7 +254,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Tens
 
 @op("ops", accepts=REAL, dtype=SAME)
 def threshold(input: Tensor, thr: float, value: float) -> Tensor:
-    """Each element, or `value` where it is not above `thr`."""
+    """Threshold: elements not greater than `thr` become `value`."""
     for name, number in (("thr", thr), ("value", value)):
         if not isinstance(number, (int, float)):
             raise ArgumentTypeError(f"For 'threshold', '{name}' must be a number, but got {number!r}.")
@@ -262,31 +263,31 @@ def threshold(input: Tensor, thr: float, value: float) -> Tensor:
 
 @op("mint.nn.functional:threshold", accepts=REAL, dtype=SAME)
 def threshold_mint(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element, or `value` where it is not above the threshold."""
+    """Threshold: elements not greater than `threshold` become `value`."""
     return F.threshold(input, threshold, value, inplace)
 
 
 @op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Each element, or `value` where it is not above the threshold, written into `input`."""
+    """Threshold: elements not greater than `threshold` become `value`, written into `input`."""
     return F.threshold(input, threshold, value, inplace=True)
 
 
 @op("mint.nn.functional:relu6", accepts=REAL, dtype=SAME)
 def relu6_mint(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, held between 0 and 6."""
+    """ReLU6: each element clamped to [0, 6]."""
     return F.relu6(input, inplace)
 
 
 @op("mint.nn.functional", accepts=REAL, dtype=SAME, differentiable=False)
 def relu_(input: Tensor) -> Tensor:
-    """Each element, or 0 where it is below, written into `input`."""
+    """ReLU, written into `input`."""
     return torch.relu_(input)
 
 
 @op("ops", "Tensor", accepts=FLOATS, dtype=SAME)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """Each element, or 0 where it lies within `lambd` of 0."""
+    """Hard shrinkage: elements with absolute value at most `lambd` become 0."""
     if isinstance(lambd, bool) or not isinstance(lambd, (int, float)):
         raise ArgumentTypeError(f"For 'hardshrink', 'lambd' must be a number, but got {lambd!r}.")
     return F.hardshrink(input, lambd)
@@ -294,13 +295,13 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @op("ops", "ops:soft_shrink", "Tensor:soft_shrink", accepts=FLOATS, dtype=SAME)
 def softshrink(input: Tensor, lambd: Annotated[float | int, Range(0, float("inf"))] = 0.5) -> Tensor:
-    """Moves each element towards 0 by `lambd`."""
+    """Soft shrinkage: moves each element towards 0 by `lambd`."""
     return F.softshrink(input, lambd)
 
 
 @op("ops", dtype=FLOAT)
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Tanh shrinkage: x - tanh(x)."""
     return F.tanhshrink(input)
 
 
@@ -318,5 +319,7 @@ FastGeLU = primitive("FastGeLU", fast_gelu)
 HShrink = primitive("HShrink", hardshrink)
 SoftShrink = primitive("SoftShrink", softshrink)
 
-# Older spellings.
+# Deprecated spellings.
+
+
 export_names(__name__, "ops", FastGelu="FastGeLU")

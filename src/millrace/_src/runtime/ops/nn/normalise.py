@@ -1,4 +1,4 @@
-"""Normalisation: by batch, layer, group, root mean square, neighbouring channels, and length."""
+"""Normalization: batch_norm, layer_norm, group_norm, rms_norm, lrn, l2_normalize."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-def _channels(name: str, x: Tensor, scale: Tensor | None) -> None:
+def _check_channels(name: str, x: Tensor, scale: Tensor | None) -> None:
     if x.ndim < 2:
         raise ArgumentValueError(
             f"For '{name}', the input must have at least 2 axes, but got {list(x.shape)}."
@@ -44,16 +44,17 @@ def _channels(name: str, x: Tensor, scale: Tensor | None) -> None:
         )
 
 
-def _normalised(x: Tensor, mean: Tensor | None, variance: Tensor | None, *rest: Any) -> Tensor:
-    """The running statistics never have a gradient, also where they are Parameters that say they do."""
+def _batch_norm(x: Tensor, mean: Tensor | None, variance: Tensor | None, *rest: Any) -> Tensor:
+    """Batch normalization. The running statistics never have a gradient, also if they are Parameters with
+    requires_grad.
+    """
     return F.batch_norm(
         x, None if mean is None else mean.detach(), None if variance is None else variance.detach(), *rest
     )
 
 
-# differentiable=False: by the input, the scale and the bias they are
-# (tests/unit/runtime/ops/nn/test_stateful_ops.py); by the running
-# statistics, which the suite over the table would ask for too, they are not.
+# differentiable=False: differentiable by input, scale and bias (tests/unit/runtime/ops/nn/test_stateful_ops.py), but
+# not by the running statistics, which the registry's tests would check too.
 @op("ops", accepts=FLOATS, dtype=SAME, differentiable=False)
 def batch_norm(
     input_x: Tensor,
@@ -65,11 +66,11 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1, then scaled and shifted.
-
-    In training the batch's own statistics are used, and `momentum` of them go into the running ones, in place."""
-    _channels("batch_norm", input_x, weight)
-    return _normalised(input_x, running_mean, running_var, weight, bias, training, momentum, eps)
+    """Batch normalization: each channel gets mean 0 and variance 1, then scale and shift. In training the statistics
+    of the batch are used, and the running ones are updated in place with `momentum`.
+    """
+    _check_channels("batch_norm", input_x, weight)
+    return _batch_norm(input_x, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @op("mint.nn.functional:batch_norm", accepts=FLOATS, dtype=SAME, differentiable=False)
@@ -83,9 +84,9 @@ def batch_norm_mint(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1, then scaled and shifted."""
-    _channels("batch_norm", input, weight)
-    return _normalised(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    """Batch normalization: each channel gets mean 0 and variance 1, then scale and shift."""
+    _check_channels("batch_norm", input, weight)
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED, differentiable=False)
@@ -100,9 +101,9 @@ def batch_norm_of(
     momentum: float = 0.1,
     data_format: str = "NCHW",
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The normalised input, the running mean and variance, and those that it was normalised with."""
+    """Batch normalization: the output, the running mean and variance, and the statistics used."""
     x = input_x.movedim(-1, 1) if data_format == "NHWC" else input_x
-    _channels("BatchNorm", x, scale)
+    _check_channels("BatchNorm", x, scale)
     if is_training:
         used = torch.var_mean(
             x.float() if x.dtype is not torch.float64 else x, [0, *range(2, x.ndim)], correction=0
@@ -110,12 +111,12 @@ def batch_norm_of(
         by_variance, by_mean = used[0].detach(), used[1].detach()
     else:
         by_mean, by_variance = mean, variance
-    made = _normalised(x, mean, variance, scale, bias, is_training, momentum, epsilon)
-    made = made.movedim(1, -1) if data_format == "NHWC" else made
-    return made, mean, variance, by_mean, by_variance
+    normalized = _batch_norm(x, mean, variance, scale, bias, is_training, momentum, epsilon)
+    normalized = normalized.movedim(1, -1) if data_format == "NHWC" else normalized
+    return normalized, mean, variance, by_mean, by_variance
 
 
-def _shape(normalized_shape: Any) -> tuple[int, ...]:
+def _parse_shape(normalized_shape: Any) -> tuple[int, ...]:
     if isinstance(normalized_shape, int):
         return (normalized_shape,)
     if not isinstance(normalized_shape, (tuple, list)):
@@ -133,8 +134,8 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last axes, of the shape given, with mean 0 and variance 1, then scaled and shifted."""
-    shape = _shape(normalized_shape)
+    """Layer normalization over the last axes, of the given shape, with scale and shift."""
+    shape = _parse_shape(normalized_shape)
     if tuple(input.shape[-len(shape) :]) != shape:
         raise ArgumentValueError(
             f"For 'layer_norm', the last axes of the input must be {shape}, but its shape is {list(input.shape)}."
@@ -151,7 +152,7 @@ def layer_norm_of(
     begin_params_axis: int = 1,
     epsilon: float = 1e-7,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The axes from `begin_norm_axis` on with mean 0 and variance 1, scaled and shifted; the mean; the variance."""
+    """Layer normalization over the axes from `begin_norm_axis` on; returns output, mean and variance."""
     first = begin_norm_axis % input_x.ndim if -input_x.ndim <= begin_norm_axis < input_x.ndim else -1
     if first < 0:
         raise OperationError(
@@ -166,11 +167,11 @@ def layer_norm_of(
         )
     over = list(range(first, input_x.ndim))
     if params == first:
-        made = F.layer_norm(input_x, input_x.shape[first:], gamma, beta, epsilon)
+        normalized = F.layer_norm(input_x, input_x.shape[first:], gamma, beta, epsilon)
     else:
-        made = F.layer_norm(input_x, input_x.shape[first:], None, None, epsilon) * gamma + beta
+        normalized = F.layer_norm(input_x, input_x.shape[first:], None, None, epsilon) * gamma + beta
     variance, mean = torch.var_mean(input_x, over, correction=0, keepdim=True)
-    return made, mean, variance
+    return normalized, mean, variance
 
 
 @op("ops", "mint.nn.functional", accepts=FLOATS, dtype=SAME)
@@ -181,7 +182,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels with mean 0 and variance 1, then scaled and shifted."""
+    """Group normalization: groups of channels get mean 0 and variance 1, then scale and shift."""
     if isinstance(num_groups, bool) or not isinstance(num_groups, int):
         raise ArgumentTypeError(f"For 'group_norm', 'num_groups' must be an int, but got {num_groups!r}.")
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
@@ -194,7 +195,7 @@ def group_norm(
 
 @op("ops", accepts=FLOATS, dtype=UNCHECKED)
 def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]:
-    """The last axes, as many as `gamma` has, divided by their root mean square and scaled; and 1 / that root."""
+    """RMS normalization over the last axes, as many as `gamma` has, with scale; and the inverse root mean square."""
     over = list(range(-gamma.ndim, 0))
     wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
     inverse = torch.rsqrt(wide.square().mean(over, keepdim=True) + epsilon)
@@ -205,10 +206,10 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
 def add_rms_norm(
     x1: Tensor, x2: Tensor, gamma: Tensor, epsilon: float = 1e-6
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`rms_norm` of a sum, and the sum as third result."""
+    """`rms_norm` of a sum, with the sum as third result."""
     whole = x1 + x2
-    made, inverse = rms_norm.raw(whole, gamma, epsilon)
-    return made, inverse, whole
+    normalized, inverse = rms_norm.raw(whole, gamma, epsilon)
+    return normalized, inverse, whole
 
 
 @op("ops", accepts=FLOATS, dtype=UNCHECKED)
@@ -220,13 +221,13 @@ def add_layer_norm(
     epsilon: float = 1e-5,
     additional_output: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`layer_norm` of a sum over the last axis, its mean, 1 / its standard deviation, and the sum."""
+    """`layer_norm` of a sum over the last axis, its mean, its inverse standard deviation, and the sum."""
     whole = x1 + x2
     variance, mean = torch.var_mean(
         whole if whole.dtype is torch.float64 else whole.float(), -1, correction=0, keepdim=True
     )
-    made = F.layer_norm(whole, whole.shape[-1:], gamma, beta, epsilon)
-    return made, mean, torch.rsqrt(variance + epsilon), whole
+    normalized = F.layer_norm(whole, whole.shape[-1:], gamma, beta, epsilon)
+    return normalized, mean, torch.rsqrt(variance + epsilon), whole
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
@@ -238,7 +239,7 @@ def lrn(
     beta: float = 0.5,
     norm_region: str = "ACROSS_CHANNELS",
 ) -> Tensor:
-    """Each element divided by (bias + alpha * the squares of its neighbours among the channels) ** beta."""
+    """Local response normalization: x / (bias + alpha * squares of neighboring channels) ** beta."""
     if norm_region != "ACROSS_CHANNELS":
         raise ArgumentValueError(
             f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', but got {norm_region!r}."
@@ -251,7 +252,7 @@ def lrn(
 
 @op(accepts=FLOATS, dtype=SAME)
 def l2_normalize(input_x: Tensor, axis: Any = 0, epsilon: float = 1e-4) -> Tensor:
-    """Each vector along the axis divided by its length; `epsilon` is the least square of that."""
+    """L2 normalization of vectors along an axis; `epsilon` is the smallest squared norm."""
     if isinstance(axis, (list, tuple)):
         if len(axis) != 1:
             raise ArgumentTypeError(

@@ -1,6 +1,6 @@
-"""Batch normalisation in three steps, as several devices do it together: statistics of each, of all, and the result.
+"""Batch normalization in steps for several devices, and the normalizations behind layers.
 
-MindSpore has these on Ascend only, so nothing is recorded of them: the tests hold them against `batch_norm`.
+MindSpore has the steps on Ascend only, so nothing is recorded of them: the tests compare with `batch_norm`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 
-def _over(name: str, input: Tensor) -> list[int]:
-    """The axes to take means over: all but the channels."""
+def _reduced_axes(name: str, input: Tensor) -> list[int]:
+    """Axes to average over: all but the channels."""
     if input.ndim < 2:
         raise ArgumentValueError(
             f"For '{name}', 'input' must have at least two axes, (N, C, ...), but got the shape {list(input.shape)}."
@@ -37,15 +37,17 @@ def _over(name: str, input: Tensor) -> list[int]:
     return [0, *range(2, input.ndim)]
 
 
-def _each(statistic: Tensor, input: Tensor) -> Tensor:
-    """A number per channel, to meet the input."""
+def _per_channel(statistic: Tensor, input: Tensor) -> Tensor:
+    """Reshape one number per channel to broadcast with the input."""
     return statistic.reshape(1, -1, *(1,) * (input.ndim - 2))
 
 
 @op("mint", accepts=FLOATS, dtype=UNCHECKED)
 def batch_norm_stats(input: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """The mean of each channel, and one over its deviation."""
-    variance, mean = torch.var_mean(upcast_half(input), _over("batch_norm_stats", input), correction=0)
+    """Mean and inverse standard deviation of each channel."""
+    variance, mean = torch.var_mean(
+        upcast_half(input), _reduced_axes("batch_norm_stats", input), correction=0
+    )
     return mean, torch.rsqrt(variance + eps)
 
 
@@ -60,8 +62,9 @@ def batch_norm_gather_stats_with_counts(
     eps: float = 1e-5,
     counts: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The statistics of all devices of those of each (devices, channels) and how many elements each had; `momentum`
-    of them goes into the running ones, in place."""
+    """Combine the statistics of devices (devices, channels), weighted by their element counts; update the running ones
+    in place with `momentum`.
+    """
     if mean.ndim != 2 or mean.shape != invstd.shape:
         raise ArgumentValueError(
             f"For 'batch_norm_gather_stats_with_counts', mean and invstd must have the shape (devices, "
@@ -90,17 +93,17 @@ def batch_norm_elemt(
     invstd: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The input with these statistics taken out, scaled and shifted."""
-    _over("batch_norm_elemt", input)
-    made = upcast_half(input)
-    made = made if mean is None else made - _each(mean, input)
-    made = made if invstd is None else made * _each(invstd, input)
-    made = made if weight is None else made * _each(weight, input)
-    made = made if bias is None else made + _each(bias, input)
-    return made.to(input.dtype)
+    """Normalize the input with the given statistics, with scale and shift."""
+    _reduced_axes("batch_norm_elemt", input)
+    normalized = upcast_half(input)
+    normalized = normalized if mean is None else normalized - _per_channel(mean, input)
+    normalized = normalized if invstd is None else normalized * _per_channel(invstd, input)
+    normalized = normalized if weight is None else normalized * _per_channel(weight, input)
+    normalized = normalized if bias is None else normalized + _per_channel(bias, input)
+    return normalized.to(input.dtype)
 
 
-# differentiable=False: by the running statistics, which the suite over the table would ask for, they are not.
+# differentiable=False: not differentiable by the running statistics, which the registry's tests would check too.
 @op(accepts=FLOATS, dtype=SAME, differentiable=False)
 def batch_norm_nd(
     x: Tensor,
@@ -113,8 +116,7 @@ def batch_norm_nd(
     eps: float,
     data_format: str = "NCHW",
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1, scaled and shifted; `share` of the batch's statistics go into the
-    running ones, in place, when training."""
+    """Batch normalization. When training, the running statistics are updated in place with weight `share`."""
     x = channels_first(x, data_format)
     if x.ndim < 2 or (gamma is not None and gamma.shape[0] != x.shape[1]):
         channels = "?" if gamma is None else gamma.shape[0]
@@ -123,13 +125,13 @@ def batch_norm_nd(
             f"'num_features' must be the number of channels."
         )
     on_gpu = torch.backends.cudnn.enabled
-    made = torch.batch_norm(x, gamma, beta, mean, variance, training, share, eps, on_gpu)
-    return channels_last(made, data_format)
+    normalized = torch.batch_norm(x, gamma, beta, mean, variance, training, share, eps, on_gpu)
+    return channels_last(normalized, data_format)
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def instance_norm_nd(x: Tensor, gamma: Tensor | None, beta: Tensor | None, count: int, eps: float) -> Tensor:
-    """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    """Instance normalization: each channel of each sample gets mean 0 and variance 1, then scale and shift."""
     if x.ndim != count + 2 or (gamma is not None and gamma.shape[0] != x.shape[1]):
         channels = "?" if gamma is None else gamma.shape[0]
         raise ArgumentValueError(
@@ -141,7 +143,7 @@ def instance_norm_nd(x: Tensor, gamma: Tensor | None, beta: Tensor | None, count
 
 @op(accepts=FLOATS, dtype=SAME)
 def layer_norm_nd(x: Tensor, gamma: Tensor, beta: Tensor, first: int, params: int, eps: float) -> Tensor:
-    """The axes from `first` on with mean 0 and variance 1, scaled and shifted from axis `params` on."""
+    """Layer normalization over the axes from `first` on, with scale and shift from axis `params` on."""
     if not -x.ndim <= first < x.ndim:
         raise OperationError(
             f"For 'LayerNorm', 'begin_norm_axis' must be in [{-x.ndim}, {x.ndim}), but got {first}."
@@ -159,5 +161,5 @@ def layer_norm_nd(x: Tensor, gamma: Tensor, beta: Tensor, first: int, params: in
 
 @op("mint.nn.functional:normalize", accepts=FLOATS, dtype=SAME)
 def normalized(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
-    """Each vector along the axis divided by its norm, or by `eps` where that is larger."""
+    """Normalize vectors along an axis by their p-norm, or by `eps` if that is larger."""
     return F.normalize(input, p, dim, eps)

@@ -1,4 +1,4 @@
-"""Losses that only layers have: of overlaps, of hard examples, of counts, of any distance."""
+"""Losses behind layers: Dice, focal, Poisson, triplet margin with distance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @op(dtype=UNCHECKED)
 def weighted_reduction(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -> Tensor:
-    """Losses times weights, put together in float32, in their own type."""
+    """Weighted losses, reduced in float32 and returned in their dtype."""
     wide = x if x.dtype is torch.float64 else x.to(torch.float32)
     total = apply_reduction("get_loss", wide * weights, reduction)
     return total.to(x.dtype)
@@ -32,7 +32,7 @@ def weighted_reduction(x: Tensor, weights: Any = 1.0, reduction: str = "mean") -
 
 @op(dtype=SAME)
 def dice_loss(logits: Tensor, label: Tensor, smooth: float = 1e-5) -> Tensor:
-    """1 less twice the overlap of two tensors, by the sizes of both."""
+    """Dice loss: 1 minus twice the intersection divided by the sum of both sizes."""
     if logits.shape != label.shape:
         raise ArgumentValueError(
             f"For 'DiceLoss', the 'logits_shape' should be = label_shape: {tuple(label.shape)}, but got "
@@ -47,8 +47,9 @@ def dice_loss(logits: Tensor, label: Tensor, smooth: float = 1e-5) -> Tensor:
 def focal_loss(
     logits: Tensor, labels: Tensor, weight: Tensor | None = None, gamma: float = 2.0, reduction: str = "mean"
 ) -> Tensor:
-    """The cross entropy by class, less of it where the class is likely already. Labels are class numbers with one
-    channel, or as many channels as there are classes."""
+    """Focal loss: cross entropy per class, reduced where the class is likely already. Labels are class indices with
+    one channel, or have as many channels as there are classes.
+    """
     if logits.ndim < 2 or labels.ndim != logits.ndim:
         raise ArgumentValueError(
             f"For 'FocalLoss', 'logits' and 'labels' must have the same number of axes, 2 at least, but got "
@@ -73,7 +74,7 @@ def focal_loss(
         rows = (1, classes, *(1,) * (logs.ndim - 2))
         scale = flat.to(logs.dtype) if weight is None else flat.to(logs.dtype) * weight.reshape(rows)
     loss = -((-torch.expm1(logs)) ** gamma) * logs * scale
-    # of a picture, the mean of its points counts as one
+    # for an image, the mean over its pixels counts as one sample
     return apply_reduction("FocalLoss", loss.mean(-1) if spatial else loss, reduction)
 
 
@@ -86,7 +87,7 @@ def poisson_nll_loss(
     eps: float = 1e-8,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of counts."""
+    """Negative log-likelihood of counts under Poisson distributions."""
     loss = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
     if full:
         about = target * torch.log(target) - target + 0.5 * torch.log(2 * torch.pi * target)
@@ -96,11 +97,15 @@ def poisson_nll_loss(
 
 @op(dtype=SAME)
 def triplet_margin_with_distance(
-    near: Tensor, far: Tensor, other: Tensor | None = None, margin: float = 1.0, reduction: str = "mean"
+    near: Tensor,
+    far: Tensor,
+    swap_distance: Tensor | None = None,
+    margin: float = 1.0,
+    reduction: str = "mean",
 ) -> Tensor:
-    """How much nearer than by a margin one distance must be than another, or than the lesser of two."""
+    """Triplet margin loss of given distances, optionally with the smaller of two negative distances."""
     check_same_shape("TripletMarginWithDistanceLoss", near, far)
-    far = far if other is None else torch.minimum(far, other)
+    far = far if swap_distance is None else torch.minimum(far, swap_distance)
     return apply_reduction(
         "TripletMarginWithDistanceLoss", torch.clamp_min(near - far + margin, 0), reduction
     )

@@ -26,9 +26,10 @@ __all__ = [
 ]
 
 
-def _weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Tensor]:
-    """The matrices and biases of each layer and direction, cut out of one flat tensor: the matrices of all first, then
-    one bias of four gates for each, or two that are added up."""
+def _split_weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Tensor]:
+    """Matrices and biases of each layer and direction, split from one flat tensor: all matrices first, then one bias
+    of four gates each, or two that are added.
+    """
     flat = w.reshape(-1)
     wanted = sum(rows * columns for rows, columns in sizes)
     gates = [rows for rows, _ in sizes[::2]]
@@ -39,15 +40,15 @@ def _weights(w: Tensor, sizes: list[tuple[int, int]], has_bias: bool) -> list[Te
             f"{f' and {sum(gates)} for biases' if has_bias else ''}, but got {flat.numel()}."
         )
     parts = flat.split([rows * columns for rows, columns in sizes] + gates * biases)
-    found: list[Tensor] = []
-    for place in range(0, len(sizes), 2):
-        found += [parts[place + shift].reshape(sizes[place + shift]) for shift in (0, 1)]
+    weights: list[Tensor] = []
+    for index in range(0, len(sizes), 2):
+        weights += [parts[index + shift].reshape(sizes[index + shift]) for shift in (0, 1)]
         if has_bias:
-            bias = parts[len(sizes) + place // 2]
+            bias = parts[len(sizes) + index // 2]
             if biases == 2:
-                bias = bias + parts[len(sizes) + len(gates) + place // 2]
-            found += [bias, torch.zeros_like(bias)]
-    return found
+                bias = bias + parts[len(sizes) + len(gates) + index // 2]
+            weights += [bias, torch.zeros_like(bias)]
+    return weights
 
 
 @op(accepts=FLOATS, dtype=UNCHECKED)
@@ -64,8 +65,9 @@ def lstm(
     dropout: float,
     proj_size: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """An LSTM over (time, batch, input_size): the outputs, the last states, and two results that only a backward of
-    MindSpore's reads."""
+    """LSTM over (time, batch, input_size): the outputs, the last states, and two results that only MindSpore's
+    backward reads.
+    """
     name = "LSTM"
     if proj_size:
         raise ArgumentValueError(f"For '{name}', 'proj_size' must be 0, but got {proj_size}: use nn.LSTM.")
@@ -83,10 +85,10 @@ def lstm(
     for layer in range(num_layers):
         wide = input_size if layer == 0 else hidden_size * ways
         sizes += [(4 * hidden_size, wide), (4 * hidden_size, hidden_size)] * ways
-    made = torch.lstm(
+    outputs = torch.lstm(
         input,
         (h, c),
-        _weights(w, sizes, has_bias),
+        _split_weights(w, sizes, has_bias),
         has_bias,
         num_layers,
         *mode_of(input, dropout, dropout > 0),
@@ -94,11 +96,11 @@ def lstm(
         False,
     )
     rest = input.new_zeros((1, 1))
-    return made[0], made[1], made[2], rest, rest
+    return outputs[0], outputs[1], outputs[2], rest, rest
 
 
-def _unsupported(name: str, **given: tuple[Any, Any]) -> None:
-    for label, (value, known) in given.items():
+def _check_unsupported(name: str, **arguments: tuple[Any, Any]) -> None:
+    for label, (value, known) in arguments.items():
         if value != known:
             raise ArgumentValueError(f"For '{name}', '{label}' must be {known!r}, but got {value!r}.")
 
@@ -123,9 +125,10 @@ def dynamic_lstm(
     forget_bias: float = 0.0,
     is_training: bool = True,
 ) -> tuple[Tensor, ...]:
-    """An LSTM over (time, batch, input) with the weight (input + hidden, 4 * hidden), gates in the order i, j, f, o:
-    outputs, hidden and cell states, the gates i, j, f, o, and tanh of the cell states, all per time."""
-    _unsupported(
+    """LSTM over (time, batch, input) with the weight (input + hidden, 4 * hidden), gates in the order i, j, f, o:
+    outputs, hidden and cell states, the gates i, j, f, o, and tanh of the cell states, all per time step.
+    """
+    _check_unsupported(
         "DynamicRNN",
         cell_type=(cell_type, "LSTM"),
         direction=(direction, "UNIDIRECTIONAL"),
@@ -177,9 +180,10 @@ def dynamic_gru(
     reset_after: bool = True,
     is_training: bool = True,
 ) -> tuple[Tensor, ...]:
-    """A GRU over (time, batch, input) with weights (input, 3 * hidden) and (hidden, 3 * hidden): outputs, hidden
-    states, the update and reset gates, the new values, and the hidden part of those, all per time."""
-    _unsupported(
+    """GRU over (time, batch, input) with weights (input, 3 * hidden) and (hidden, 3 * hidden): outputs, hidden states,
+    the update and reset gates, the new values, and the hidden part of those, all per time step.
+    """
+    _check_unsupported(
         "DynamicGRUV2",
         direction=(direction, "UNIDIRECTIONAL"),
         cell_depth=(cell_depth, 1),
@@ -250,8 +254,9 @@ def basic_lstm_cell(
     state_is_tuple: bool = True,
     activation: str = "tanh",
 ) -> tuple[Tensor, ...]:
-    """One step of a long short-term memory: the cell, the output, the gates (in, new, forget, out), tanh of the cell.
-    The weights are (input + hidden, 4 hidden)."""
+    """One step of an LSTM: the cell, the output, the gates (in, new, forget, out), tanh of the cell. The weights are
+    (input + hidden, 4 hidden).
+    """
     hidden = h.shape[-1]
     if w.shape != (x.shape[-1] + hidden, 4 * hidden) or b.shape != (4 * hidden,):
         raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""The loss of a transducer: how likely a label sequence is over all ways to align it with a signal."""
+"""RNN transducer loss: negative log-likelihood of a label sequence over all alignments with a signal."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ __all__ = ["RNNTLoss", "rnnt_loss"]
 
 
 def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: int) -> Tensor:
-    """-log of the chance of each row's labels. A step of time adds the chance of a blank; along the labels the sums
-    of one step are a running sum of exponentials."""
-    chances = torch.log_softmax(upcast_half(acts), -1)
-    blanks = chances[..., blank]
+    """Negative log-likelihood of each row's labels. A time step adds the log-probability of a blank; along the labels
+    a step is a cumulative log-sum-exp.
+    """
+    log_probabilities = torch.log_softmax(upcast_half(acts), -1)
+    blanks = log_probabilities[..., blank]
     labels = labels.long().unsqueeze(1).expand(-1, acts.shape[1], -1)
-    says = torch.gather(chances[:, :, :-1], 3, labels.unsqueeze(3)).squeeze(3)
-    said = torch.nn.functional.pad(torch.cumsum(says, 2), (1, 0))
-    rows = [said[:, 0]]
+    label_scores = torch.gather(log_probabilities[:, :, :-1], 3, labels.unsqueeze(3)).squeeze(3)
+    cumulative_scores = torch.nn.functional.pad(torch.cumsum(label_scores, 2), (1, 0))
+    rows = [cumulative_scores[:, 0]]
     for time in range(1, acts.shape[1]):
         before = rows[-1] + blanks[:, time - 1]
-        rows.append(said[:, time] + torch.logcumsumexp(before - said[:, time], 1))
+        rows.append(cumulative_scores[:, time] + torch.logcumsumexp(before - cumulative_scores[:, time], 1))
     reached = torch.stack(rows, 1) + blanks
     batch = torch.arange(acts.shape[0], device=acts.device)
     return -reached[batch, inputs.long() - 1, wanted.long()]
@@ -35,8 +36,9 @@ def _costs(acts: Tensor, labels: Tensor, inputs: Tensor, wanted: Tensor, blank: 
 def rnnt_loss(
     acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor, blank_label: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """The loss of each row, and its gradient by `acts` (batch, time, labels + 1, classes), which are normalised here.
-    MindSpore has no kernel for the CPU."""
+    """RNN transducer loss of each row, and its gradient by `acts` (batch, time, labels + 1, classes), which are
+    normalized here. MindSpore has no CPU kernel.
+    """
     name = "RNNTLoss"
     if isinstance(blank_label, bool) or not isinstance(blank_label, int):
         raise ArgumentTypeError(f"For '{name}', 'blank_label' must be an int, but got {blank_label!r}.")
@@ -58,9 +60,9 @@ def rnnt_loss(
             f"For '{name}', 'blank_label' must be in [0, {acts.shape[3]}), but got {blank_label}."
         )
     with torch.enable_grad():
-        given = acts.detach().requires_grad_()
-        total = _costs(given, labels, input_lengths, label_lengths, blank_label).sum()
-        (slope,) = torch.autograd.grad(total, given)
+        logits = acts.detach().requires_grad_()
+        total = _costs(logits, labels, input_lengths, label_lengths, blank_label).sum()
+        (slope,) = torch.autograd.grad(total, logits)
     return _costs(acts, labels, input_lengths, label_lengths, blank_label).to(acts.dtype), slope
 
 

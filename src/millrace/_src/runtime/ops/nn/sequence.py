@@ -17,24 +17,24 @@ __all__ = ["EditDistance", "NoRepeatNGram", "edit_distance", "no_repeat_ngram"]
 
 
 def _sequences(name: str, indices: Tensor, values: Tensor, shape: Tensor) -> dict[tuple[int, ...], list[Any]]:
-    """The sequences of a sparse tensor: where they stand -> their elements."""
+    """Sequences of a sparse tensor: coordinates -> elements."""
     if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1 or indices.shape != (len(values), len(shape)):
         raise ArgumentValueError(
             f"For 'EditDistance', the {name} must be given as indices (N, R), values (N,) and a shape (R,), but the "
             f"shapes are {[list(part.shape) for part in (indices, values, shape)]}."
         )
-    found: dict[tuple[int, ...], list[Any]] = {}
-    for place, value in zip(to_python_list(indices), to_python_list(values), strict=True):
-        found.setdefault(tuple(place[:-1]), []).append(value)
-    return found
+    sequences: dict[tuple[int, ...], list[Any]] = {}
+    for coordinates, value in zip(to_python_list(indices), to_python_list(values), strict=True):
+        sequences.setdefault(tuple(coordinates[:-1]), []).append(value)
+    return sequences
 
 
-def _levenshtein_distance(one: list[Any], other: list[Any]) -> int:
-    """How many elements must be put in, taken out or replaced to come from one list to the other."""
-    row = list(range(len(other) + 1))
+def _levenshtein_distance(one: list[Any], reference: list[Any]) -> int:
+    """Levenshtein distance of two lists: the number of insertions, deletions and replacements."""
+    row = list(range(len(reference) + 1))
     for i, a in enumerate(one, 1):
         before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
+        for j, b in enumerate(reference, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
     return row[-1]
 
@@ -49,11 +49,12 @@ def edit_distance(
     truth_shape: Tensor,
     normalize: bool = True,
 ) -> Tensor:
-    """Levenshtein's distance of sequences, given as sparse tensors whose last axis runs along them; with `normalize`
-    as a share of the true length, where that is 0: infinite, or 0 for two empty sequences."""
+    """Levenshtein distance of sequences, given as sparse tensors whose last axis runs along them. With `normalize` it
+    is divided by the true length; if that is 0 it is infinite, or 0 for two empty sequences.
+    """
     if not isinstance(normalize, bool):
         raise ArgumentTypeError(f"For 'EditDistance', 'normalize' must be a bool, but got {normalize!r}.")
-    said = _sequences("hypothesis", hypothesis_indices, hypothesis_values, hypothesis_shape)
+    hypotheses = _sequences("hypothesis", hypothesis_indices, hypothesis_values, hypothesis_shape)
     true = _sequences("truth", truth_indices, truth_values, truth_shape)
     if hypothesis_shape.shape != truth_shape.shape:
         raise ArgumentValueError(
@@ -61,14 +62,14 @@ def edit_distance(
             f"{hypothesis_shape.tolist()} and {truth_shape.tolist()}."
         )
     size = to_python_list(torch.maximum(hypothesis_shape, truth_shape)[:-1])
-    made = torch.zeros(size, dtype=torch.float32)
-    for place in {*said, *true}:
-        wanted = true.get(place, [])
-        away = float(_levenshtein_distance(said.get(place, []), wanted))
+    distances = torch.zeros(size, dtype=torch.float32)
+    for coordinates in {*hypotheses, *true}:
+        wanted = true.get(coordinates, [])
+        away = float(_levenshtein_distance(hypotheses.get(coordinates, []), wanted))
         if normalize:
             away = away / len(wanted) if wanted else (float("inf") if away else 0.0)
-        made[place] = away
-    return made
+        distances[coordinates] = away
+    return distances
 
 
 EditDistance = primitive("EditDistance", edit_distance)
@@ -76,8 +77,9 @@ EditDistance = primitive("EditDistance", edit_distance)
 
 @op(dtype=SAME, differentiable=False)
 def no_repeat_ngram(state_seq: Tensor, log_probs: Tensor, ngram_size: int = 1) -> Tensor:
-    """Log-probabilities (batch, beams, words), but the least number there is for every word that would end a run of
-    `ngram_size` words for the second time in its sequence (batch, beams, length)."""
+    """Log-probabilities (batch, beams, words), with the lowest number for every word that would complete a run of
+    `ngram_size` words for the second time in its sequence (batch, beams, length).
+    """
     if ngram_size < 1 or state_seq.ndim != 3 or state_seq.shape[:2] != log_probs.shape[:2]:
         raise ArgumentValueError(
             f"For 'NoRepeatNGram', 'ngram_size' must be above 0 and the shapes (N, M, length) and (N, M, words), but "
@@ -88,10 +90,10 @@ def no_repeat_ngram(state_seq: Tensor, log_probs: Tensor, ngram_size: int = 1) -
         return log_probs.clone()
     runs = state_seq.unfold(2, ngram_size, 1)
     tail = state_seq[..., length - ngram_size + 1 :].unsqueeze(2)
-    again = (runs[..., :-1] == tail).all(-1)
+    repeats = (runs[..., :-1] == tail).all(-1)
     ends = runs[..., -1].long()
     banned = torch.zeros_like(log_probs, dtype=torch.int32)
-    banned = banned.scatter_reduce(2, ends, again.to(torch.int32), "amax")
+    banned = banned.scatter_reduce(2, ends, repeats.to(torch.int32), "amax")
     return log_probs.masked_fill(banned.bool(), torch.finfo(log_probs.dtype).min)
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers on weights of their own, as nn.LSTM and its like hold them; with or without lengths of sequences."""
+"""Recurrent layers with separate weights, as nn.LSTM holds them, with or without sequence lengths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CELLS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _checked(
+def _check_arguments(
     name: str, x: Tensor, weights: list[Tensor], states: list[Tensor], batch_first: bool, rows: int
 ) -> None:
     if x.ndim != 3:
@@ -59,13 +59,13 @@ def lstm_layers(
     bidirectional: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The outputs of LSTM layers, and the last states."""
-    _checked("LSTM", x, weights, [h, c], batch_first, num_layers * (2 if bidirectional else 1))
+    """Outputs of LSTM layers, and the last states."""
+    _check_arguments("LSTM", x, weights, [h, c], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
         return torch.lstm(
             x, (h, c), weights, has_bias, num_layers, *mode_of(x, dropout, train), bidirectional, batch_first
         )
-    made = _with_lengths(
+    outputs = _with_lengths(
         "LSTM",
         x,
         [h, c],
@@ -78,7 +78,7 @@ def lstm_layers(
         bidirectional,
         batch_first,
     )
-    return made[0], made[1], made[2]
+    return outputs[0], outputs[1], outputs[2]
 
 
 @op(accepts=None, dtype=UNCHECKED)
@@ -94,15 +94,15 @@ def gru_layers(
     bidirectional: bool = False,
     batch_first: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The outputs of GRU layers, and the last state."""
-    _checked("GRU", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
+    """Outputs of GRU layers, and the last state."""
+    _check_arguments("GRU", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
         mode = mode_of(x, dropout, train)
         return torch.gru(x, h, weights, has_bias, num_layers, *mode, bidirectional, batch_first)
-    made = _with_lengths(
+    outputs = _with_lengths(
         "GRU", x, [h], weights, seq_length, has_bias, num_layers, dropout, train, bidirectional, batch_first
     )
-    return made[0], made[1]
+    return outputs[0], outputs[1]
 
 
 @op(accepts=None, dtype=UNCHECKED)
@@ -119,13 +119,13 @@ def rnn_layers(
     batch_first: bool = False,
     nonlinearity: str = "tanh",
 ) -> tuple[Tensor, Tensor]:
-    """The outputs of simple recurrent layers, and the last state."""
-    _checked("RNN", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
+    """Outputs of simple recurrent layers, and the last state."""
+    _check_arguments("RNN", x, weights, [h], batch_first, num_layers * (2 if bidirectional else 1))
     if seq_length is None:
         run = torch.rnn_tanh if nonlinearity == "tanh" else torch.rnn_relu
         mode = mode_of(x, dropout, train)
         return run(x, h, weights, has_bias, num_layers, *mode, bidirectional, batch_first)
-    made = _with_lengths(
+    outputs = _with_lengths(
         nonlinearity,
         x,
         [h],
@@ -138,11 +138,11 @@ def rnn_layers(
         bidirectional,
         batch_first,
     )
-    return made[0], made[1]
+    return outputs[0], outputs[1]
 
 
 def _with_lengths(
-    kind: str,
+    cell_type: str,
     x: Tensor,
     states: list[Tensor],
     weights: list[Tensor],
@@ -154,8 +154,9 @@ def _with_lengths(
     bidirectional: bool,
     batch_first: bool,
 ) -> list[Tensor]:
-    """Step by step: beyond a sequence's end its state stays, and its outputs are 0. Nothing here depends on the values
-    of lengths, so a recording holds for others."""
+    """Run the layers step by step: beyond the end of a sequence its state stays and its outputs are 0. Nothing depends
+    on the values of the lengths, so a captured graph holds for other lengths.
+    """
     x = x.transpose(0, 1) if batch_first else x
     time = torch.arange(x.shape[0], device=x.device)[:, None]
     alive = time < seq_length[None, :]
@@ -167,9 +168,11 @@ def _with_lengths(
         for way in range(ways):
             row = layer * ways + way
             mine = weights[row * each : (row + 1) * each]
-            given = _reordered(x, backwards) if way else x
-            made, ends = _steps(_CELLS[kind], given, [state[row] for state in states], mine, alive)
-            outputs.append(_reordered(made, backwards) if way else made)
+            layer_input = _reorder(x, backwards) if way else x
+            layer_output, ends = _run_steps(
+                _CELLS[cell_type], layer_input, [state[row] for state in states], mine, alive
+            )
+            outputs.append(_reorder(layer_output, backwards) if way else layer_output)
             for kept, end in zip(last, ends, strict=True):
                 kept.append(end)
         x = torch.cat(outputs, -1)
@@ -178,11 +181,11 @@ def _with_lengths(
     return [x.transpose(0, 1) if batch_first else x, *(torch.stack(kept) for kept in last)]
 
 
-def _reordered(x: Tensor, order: Tensor) -> Tensor:
+def _reorder(x: Tensor, order: Tensor) -> Tensor:
     return x.gather(0, order[:, :, None].expand(*order.shape, x.shape[2]))
 
 
-def _steps(
+def _run_steps(
     cell: Callable[..., Any], x: Tensor, states: list[Tensor], weights: list[Tensor], alive: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
     outputs = []
@@ -198,8 +201,8 @@ def lstm_cell(
     x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """One step of an LSTM."""
-    made = torch.lstm_cell(x, [h, c], w_ih, w_hh, b_ih, b_hh)
-    return made[0], made[1]
+    states = torch.lstm_cell(x, [h, c], w_ih, w_hh, b_ih, b_hh)
+    return states[0], states[1]
 
 
 @op(accepts=FLOATS, dtype=SAME)

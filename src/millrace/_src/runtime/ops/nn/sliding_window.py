@@ -1,4 +1,4 @@
-"""Geometry of windows that slide over a tensor: kernel sizes, strides and padding as MindSpore says them."""
+"""Geometry of sliding windows: kernel sizes, strides and MindSpore's padding modes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Padding = tuple[tuple[int, int], ...]
 
 
 def expand_per_axis(name: str, label: str, value: Any, count: int, least: int = 1) -> tuple[int, ...]:
-    """A number per axis, from one for all or a tuple; a tuple for all axes of the input has 1, 1 before them."""
-    if value.__class__ is int and value >= least:  # the usual case, quickly
+    """One number per axis, from one for all or a tuple; a tuple for all axes of the input starts with 1, 1."""
+    if value.__class__ is int and value >= least:  # fast path for the common case
         return (value,) * count
     if isinstance(value, int) and not isinstance(value, bool):
         numbers: tuple[int, ...] = (value,) * count
@@ -57,20 +57,20 @@ def expand_per_axis(name: str, label: str, value: Any, count: int, least: int = 
 def check_pad_mode(
     name: str, pad_mode: Any, known: Sequence[str] = ("valid", "same", "pad"), fold: bool = False
 ) -> str:
-    """The way of padding; `fold` takes upper case too."""
+    """Check the padding mode; `fold` accepts upper case too."""
     if not isinstance(pad_mode, str):
         raise ArgumentTypeError(f"For '{name}', 'pad_mode' must be a str, but got {pad_mode!r}.")
-    found = pad_mode.lower() if fold else pad_mode
-    if found not in known:
+    normalized_mode = pad_mode.lower() if fold else pad_mode
+    if normalized_mode not in known:
         raise ArgumentValueError(
             f"For '{name}', the 'pad_mode' must be one of {list(known)}, but got {pad_mode!r}."
         )
-    return found
+    return normalized_mode
 
 
 def parse_padding(name: str, pad: Any, count: int) -> Padding:
-    """The padding before and after each axis, from one number for all or two per axis."""
-    if pad.__class__ is int and pad >= 0:  # the usual case, quickly
+    """Padding before and after each axis, from one number for all or two per axis."""
+    if pad.__class__ is int and pad >= 0:  # fast path for the common case
         return ((pad, pad),) * count
     if isinstance(pad, int) and not isinstance(pad, bool):
         pad = (pad,) * (2 * count)
@@ -87,32 +87,32 @@ def parse_padding(name: str, pad: Any, count: int) -> Padding:
 def compute_padding(
     name: str,
     pad_mode: str,
-    given: Padding,
+    padding: Padding,
     sizes: tuple[int, ...],
     kernel: tuple[int, ...],
     stride: tuple[int, ...],
     dilation: tuple[int, ...],
 ) -> Padding:
-    """The padding before and after each axis; "same" puts the odd one after."""
+    """Padding before and after each axis; "same" puts the odd element after."""
     if pad_mode == "pad":
-        return given
-    if any(before or after for before, after in given):
+        return padding
+    if any(before or after for before, after in padding):
         raise ArgumentValueError(
-            f"For '{name}', the 'pad' must be zero when 'pad_mode' is not 'pad', but got 'pad': {given} and "
+            f"For '{name}', the 'pad' must be zero when 'pad_mode' is not 'pad', but got 'pad': {padding} and "
             f"'pad_mode': {pad_mode}; give pad_mode='pad'."
         )
     if pad_mode == "valid":
-        return given
-    found = []
+        return padding
+    pads = []
     for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
         missing = max((-(-size // s) - 1) * s + d * (k - 1) + 1 - size, 0)
-        found.append((missing // 2, missing - missing // 2))
-    return tuple(found)
+        pads.append((missing // 2, missing - missing // 2))
+    return tuple(pads)
 
 
 @functools.lru_cache(maxsize=4096)
 def split_asymmetric_padding(pads: Padding) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """The padding that PyTorch can place, and the uneven one that has to be put around the tensor itself."""
+    """Split padding into the part that PyTorch supports and the uneven part that is applied to the tensor."""
     if all(before == after for before, after in pads):
         return tuple(before for before, _ in pads), None
     flat: list[int] = []
@@ -122,23 +122,23 @@ def split_asymmetric_padding(pads: Padding) -> tuple[tuple[int, ...], tuple[int,
 
 
 def apply_asymmetric_padding(x: Tensor, pads: Padding, value: float = 0.0) -> tuple[Tensor, tuple[int, ...]]:
-    """The tensor and the padding that is left for PyTorch: uneven padding is put around the tensor itself."""
+    """Apply uneven padding to the tensor, and return the padding that remains for PyTorch."""
     even, uneven = split_asymmetric_padding(pads)
     return (x if uneven is None else F.pad(x, uneven, value=value)), even
 
 
 def channels_first(x: Tensor, data_format: str) -> Tensor:
-    """N, C, ... of a tensor that may be N, ..., C."""
+    """Permute (N, ..., C) to (N, C, ...), depending on the data format."""
     return x.movedim(-1, 1) if data_format in ("NHWC", "NDHWC") else x
 
 
 def channels_last(x: Tensor, data_format: str) -> Tensor:
-    """The way back."""
+    """Permute back to the data format."""
     return x.movedim(1, -1) if data_format in ("NHWC", "NDHWC") else x
 
 
 def check_same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
-    """Refuse a weight of another type than the input's."""
+    """Check that the weight has the dtype of the input."""
     if x.dtype is not weight.dtype:
         raise ArgumentTypeError(
             f"For '{name}', the input and the weight must have the same type, but got {DTYPES_FROM_TORCH[x.dtype]} and "
@@ -147,7 +147,7 @@ def check_same_dtype(name: str, x: Tensor, weight: Tensor) -> None:
 
 
 def channels_last_hint(count: int) -> str:
-    """What to do with images whose channels are last, as files have them."""
+    """Hint for images whose channels are the last axis, as in files."""
     turn = f"x.transpose{(0, count + 1, *range(1, count + 1))}"
     in_pipeline = "vision.HWC2CHW() in the pipeline, or " if count == 2 else ""
     return f" Are its channels last? {in_pipeline}{turn} brings them to the front."

@@ -1,4 +1,4 @@
-"""Softmax and its kin."""
+"""Softmax: softmax, log_softmax, softmin, gumbel_softmax."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def one_axis(name: str, axis: Any, ndim: int) -> int:
-    """The axis, which must be an int and lie within the tensor's axes."""
+    """Check that the axis is an int within the tensor's axes."""
     if isinstance(axis, tuple) and len(axis) == 1:
         axis = axis[0]
     if isinstance(axis, bool) or not isinstance(axis, int):
@@ -41,13 +41,13 @@ def one_axis(name: str, axis: Any, ndim: int) -> int:
 
 
 def usual_axis(dim: int | None, ndim: int) -> int:
-    """The axis that PyTorch takes where none is given."""
+    """Axis that PyTorch uses by default."""
     return (0 if ndim in (0, 1, 3) else 1) if dim is None else dim
 
 
 @op("ops", "Tensor", dtype=UNCHECKED)
 def softmax(input: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis; computed in `dtype` where it is given."""
+    """Softmax along an axis, computed in `dtype` if it is given."""
     axis = one_axis("softmax", axis, input.ndim)
     if dtype is None and not input.is_floating_point():
         raise ArgumentTypeError(
@@ -58,25 +58,25 @@ def softmax(input: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
 
 @op("mint.nn.functional:softmax", dtype=UNCHECKED)
 def softmax_mint(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis."""
+    """Softmax along an axis."""
     return torch.softmax(input, usual_axis(dim, input.ndim), dtype=dtype)
 
 
 @op("mint:softmax", dtype=UNCHECKED)
 def softmax_along(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Exponentials of the elements, divided by their sum along the axis."""
+    """Softmax along an axis."""
     return torch.softmax(input, dim, dtype=dtype)
 
 
 @op("ops", accepts=FLOATS, dtype=SAME)
 def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Logarithm of softmax, computed without overflow."""
     return torch.log_softmax(logits, one_axis("log_softmax", axis, logits.ndim))
 
 
 @op("mint.nn.functional:log_softmax", "mint.special:log_softmax", dtype=UNCHECKED)
 def log_softmax_mint(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax, computed without overflow."""
+    """Logarithm of softmax, computed without overflow."""
     return torch.log_softmax(input, usual_axis(dim, input.ndim), dtype=dtype)
 
 
@@ -89,7 +89,7 @@ def softmin(x: Tensor, axis: int = -1, dtype: Any = None) -> Tensor:
 
 @op("ops", accepts=FLOATS, dtype=SAME, random=True)
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """A sample of a categorical distribution that a gradient passes through; `hard` makes it one-hot."""
+    """Differentiable sample of a categorical distribution; `hard` makes it one-hot."""
     if isinstance(tau, bool) or not isinstance(tau, (int, float)):
         raise ArgumentTypeError(f"For 'gumbel_softmax', 'tau' must be a number, but got {tau!r}.")
     if tau <= 0:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def _unpooled(
+def _max_unpool(
     name: str,
     x: Tensor,
     indices: Tensor,
@@ -35,7 +35,7 @@ def _unpooled(
     output_size: Any,
     count: int,
 ) -> Tensor:
-    """Each maximum at its place, 0 elsewhere."""
+    """Put each maximum at its index; other elements are 0."""
     kernel = expand_per_axis(name, "kernel_size", kernel_size, count)
     steps = kernel if stride is None or stride == 0 else expand_per_axis(name, "stride", stride, count)
     around = expand_per_axis(name, "padding", padding, count, 0)
@@ -56,8 +56,10 @@ def _unpooled(
     whole = 1
     for n in size[-count:]:
         whole *= n
-    made = torch.zeros((*flat.shape[:-1], whole), dtype=x.dtype, device=x.device)
-    return made.scatter(-1, indices.flatten(-count).long(), flat).reshape(*flat.shape[:-1], *size[-count:])
+    unpooled = torch.zeros((*flat.shape[:-1], whole), dtype=x.dtype, device=x.device)
+    return unpooled.scatter(-1, indices.flatten(-count).long(), flat).reshape(
+        *flat.shape[:-1], *size[-count:]
+    )
 
 
 @op("ops", accepts=REAL, dtype=SAME)
@@ -69,8 +71,8 @@ def max_unpool1d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Each maximum of a pool over one axis at its place, 0 elsewhere."""
-    return _unpooled("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
+    """Max unpooling over one axis: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("max_unpool1d", x, indices, kernel_size, stride, padding, output_size, 1)
 
 
 @op("ops", accepts=REAL, dtype=SAME)
@@ -82,8 +84,8 @@ def max_unpool2d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
+    """Max unpooling over two axes: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("max_unpool2d", x, indices, kernel_size, stride, padding, output_size, 2)
 
 
 @op("ops", accepts=REAL, dtype=SAME)
@@ -95,8 +97,8 @@ def max_unpool3d(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
+    """Max unpooling over three axes: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("max_unpool3d", x, indices, kernel_size, stride, padding, output_size, 3)
 
 
 @op("mint.nn.functional:max_unpool2d", accepts=REAL, dtype=SAME)
@@ -108,8 +110,8 @@ def max_unpool2d_mint(
     padding: Any = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
+    """Max unpooling over two axes: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2)
 
 
 @op(accepts=REAL, dtype=SAME)
@@ -122,8 +124,8 @@ def max_unpool2d_of(
     output_shape: Any = (),
     data_format: str = "NCHW",
 ) -> Tensor:
-    """Each maximum of a pool over two axes at its place, 0 elsewhere."""
-    return _unpooled("MaxUnpool2D", x, argmax, ksize, strides, pads, output_shape, 2)
+    """Max unpooling over two axes: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("MaxUnpool2D", x, argmax, ksize, strides, pads, output_shape, 2)
 
 
 @op(accepts=REAL, dtype=SAME)
@@ -136,11 +138,9 @@ def max_unpool3d_of(
     output_shape: Any = (),
     data_format: str = "NCDHW",
 ) -> Tensor:
-    """Each maximum of a pool over three axes at its place, 0 elsewhere."""
-    return _unpooled("MaxUnpool3D", x, argmax, ksize, strides, pads, output_shape, 3)
+    """Max unpooling over three axes: each maximum at its index, 0 elsewhere."""
+    return _max_unpool("MaxUnpool3D", x, argmax, ksize, strides, pads, output_shape, 3)
 
 
 MaxUnpool2D = primitive("MaxUnpool2D", max_unpool2d_of)
-
-
 MaxUnpool3D = primitive("MaxUnpool3D", max_unpool3d_of)

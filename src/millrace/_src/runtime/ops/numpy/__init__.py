@@ -1,1 +1,1 @@
-"""Numpy."""
+"""NumPy's functions on tensors."""

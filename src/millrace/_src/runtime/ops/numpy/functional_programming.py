@@ -17,33 +17,35 @@ __all__ = ["apply_along_axis", "apply_over_axes", "piecewise"]
 
 @public("numpy")
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of vectors, called for each line along an axis."""
-    made = to_array(unwrap(arr))
-    if not -made.ndim <= axis < made.ndim:
-        raise ArgumentValueError(f"axis {axis} is out of bounds for a tensor of {made.ndim} axes.")
-    lines = made.movedim(axis, -1)
-    found = [
+    """Apply a function of vectors to each line along an axis."""
+    tensor = to_array(unwrap(arr))
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise ArgumentValueError(f"axis {axis} is out of bounds for a tensor of {tensor.ndim} axes.")
+    lines = tensor.movedim(axis, -1)
+    slices = [
         to_array(unwrap(func1d(wrap(line), *args, **kwargs))) for line in lines.reshape(-1, lines.shape[-1])
     ]
-    results = torch.stack(found).reshape((*lines.shape[:-1], *found[0].shape))
-    for place in range(found[0].ndim):
-        results = results.movedim(lines.ndim - 1 + place, axis % made.ndim + place)
+    results = torch.stack(slices).reshape((*lines.shape[:-1], *slices[0].shape))
+    for index in range(slices[0].ndim):
+        results = results.movedim(lines.ndim - 1 + index, axis % tensor.ndim + index)
     return wrap(results)
 
 
 @public("numpy")
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """A function called with a tensor and one axis after the other; it may drop the axis or keep it."""
-    made = wrap(to_array(unwrap(a)))
+    """Apply a function repeatedly over several axes; it may drop the axis or keep it."""
+    tensor = wrap(to_array(unwrap(a)))
     for axis in (axes,) if isinstance(axes, int) else axes:
-        found = func(made, axis)
-        made = found if found.ndim == made.ndim else wrap(found._torch.unsqueeze(axis))
-    return made
+        reduced = func(tensor, axis)
+        tensor = reduced if reduced.ndim == tensor.ndim else wrap(reduced._torch.unsqueeze(axis))
+    return tensor
 
 
 @public("numpy")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """For each element the function, or number, whose condition holds; one more of them is for the rest."""
+    """Piecewise function: for each element the function, or number, whose condition is true; an additional one is the
+    default.
+    """
     values = to_array(unwrap(x))
     conditions = [
         to_array(unwrap(each)).bool()
@@ -55,9 +57,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         )
     if len(funclist) == len(conditions) + 1:
         conditions.append(~torch.stack(conditions).any(0))
-    made = None
+    output = None
     for condition, each in zip(conditions, funclist):
-        found = to_array(unwrap(each(wrap(values), *args, **kw) if callable(each) else each))
-        made = torch.zeros(values.shape, dtype=found.dtype) if made is None else made
-        made = torch.where(condition, *promote_arrays(found, made))
-    return wrap(values if made is None else made)
+        branch = to_array(unwrap(each(wrap(values), *args, **kw) if callable(each) else each))
+        output = torch.zeros(values.shape, dtype=branch.dtype) if output is None else output
+        output = torch.where(condition, *promote_arrays(branch, output))
+    return wrap(values if output is None else output)

@@ -1,4 +1,4 @@
-"""Elements chosen and looked up, sets, margins and random numbers, with NumPy's names."""
+"""NumPy indexing routines: where, take, choose, select, unravel_index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @op("numpy", dtype=UNCHECKED)
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`x` where the condition holds, else `y`; with neither, the places where it holds."""
+    """`x` where the condition is true, else `y`; without both, the coordinates where it is true."""
     chosen = to_array(condition)
     if x is None and y is None:
         return torch.nonzero(chosen, as_tuple=True)
@@ -40,83 +40,83 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def argwhere(a: Any) -> Tensor:
-    """The places of the elements that are not zero, a row each."""
+    """Coordinates of the nonzero elements, one row each."""
     return torch.nonzero(to_array(a))
 
 
-def _inside(places: Tensor, length: int, mode: str) -> Tensor:
-    """Places within an axis: clipped, or counted round; negative ones count from the end."""
+def _wrap_positions(positions: Tensor, length: int, mode: str) -> Tensor:
+    """Positions within an axis: clipped or wrapped; negative ones count from the end."""
     if mode == "wrap":
-        return torch.remainder(places, length)
+        return torch.remainder(positions, length)
     if mode not in ("clip", "raise"):
         raise ArgumentValueError(f"the 'mode' must be 'raise', 'wrap' or 'clip', but got {mode!r}.")
-    places = torch.where(places < 0, places + length, places)
-    return places.clamp(0, length - 1) if mode == "clip" else places
+    positions = torch.where(positions < 0, positions + length, positions)
+    return positions.clamp(0, length - 1) if mode == "clip" else positions
 
 
 @op("numpy", dtype=UNCHECKED)
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Tensor:
-    """The elements at places along an axis, or of all; places outside are clipped, or wrap round."""
-    made = to_array(a)
+    """Elements by index along an axis, or of the flattened tensor; indices out of range are clipped or wrapped."""
+    tensor = to_array(a)
     if axis is None:
-        made, axis = made.reshape(-1), 0
-    if not -made.ndim <= to_int(axis, "axis") < made.ndim:
-        raise ArgumentValueError(f"axis {axis} is out of bounds for a tensor of {made.ndim} axes.")
-    places = _inside(to_array(indices).to(torch.int64), made.shape[axis], mode)
-    axis %= made.ndim
-    shape = (*made.shape[:axis], *places.shape, *made.shape[axis + 1 :])
-    return torch.index_select(made, axis, places.reshape(-1)).reshape(shape)
+        tensor, axis = tensor.reshape(-1), 0
+    if not -tensor.ndim <= to_int(axis, "axis") < tensor.ndim:
+        raise ArgumentValueError(f"axis {axis} is out of bounds for a tensor of {tensor.ndim} axes.")
+    positions = _wrap_positions(to_array(indices).to(torch.int64), tensor.shape[axis], mode)
+    axis %= tensor.ndim
+    shape = (*tensor.shape[:axis], *positions.shape, *tensor.shape[axis + 1 :])
+    return torch.index_select(tensor, axis, positions.reshape(-1)).reshape(shape)
 
 
 @op("numpy", dtype=UNCHECKED)
 def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Tensor:
-    """The elements at places along an axis, which differ for each line of it."""
-    made, places = to_array(arr), to_array(indices).to(torch.int64)
+    """Elements by index along an axis, with separate indices for each line."""
+    tensor, positions = to_array(arr), to_array(indices).to(torch.int64)
     if axis is None:
-        made, axis = made.reshape(-1), 0
-    places = torch.where(places < 0, places + made.shape[axis], places)
-    return torch.take_along_dim(made, places, axis)
+        tensor, axis = tensor.reshape(-1), 0
+    positions = torch.where(positions < 0, positions + tensor.shape[axis], positions)
+    return torch.take_along_dim(tensor, positions, axis)
 
 
 @op("numpy", dtype=UNCHECKED)
 def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
-    """For each element, that of the choice whose number it is."""
+    """For each element, the element of the choice with that index."""
     parts = torch.broadcast_tensors(*(to_array(each) for each in choices))
     table = torch.stack(list(parts))
-    places = _inside(to_array(a).to(torch.int64), table.shape[0], mode)
-    places, _ = torch.broadcast_tensors(places, table[0])
-    return torch.gather(table, 0, places.unsqueeze(0)).squeeze(0)
+    selection = _wrap_positions(to_array(a).to(torch.int64), table.shape[0], mode)
+    selection, _ = torch.broadcast_tensors(selection, table[0])
+    return torch.gather(table, 0, selection.unsqueeze(0)).squeeze(0)
 
 
 @op("numpy", dtype=UNCHECKED)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
-    """The element of the first choice whose condition holds, else `default`."""
+    """For each element, the first choice whose condition is true, else `default`."""
     conditions, choices = list(condlist), [to_array(each) for each in choicelist]
     if len(conditions) != len(choices) or not choices:
         raise ArgumentValueError(f"there are {len(conditions)} conditions, but {len(choices)} choices.")
-    made = to_array(default).to(choices[0].dtype)
+    selected = to_array(default).to(choices[0].dtype)
     for condition, choice in zip(reversed(conditions), reversed(choices)):
-        made = torch.where(to_array(condition).bool(), choice, made)
-    return made
+        selected = torch.where(to_array(condition).bool(), choice, selected)
+    return selected
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """For places in flat order, their place along each axis; places outside are clipped."""
+    """Coordinates of flat indices; indices out of range are clipped."""
     if order not in ("C", "F"):
         raise ArgumentValueError(f"For 'unravel_index', the 'order' must be 'C' or 'F', but got {order!r}.")
     lengths = to_shape(shape)
-    places = _inside(to_array(indices), math.prod(lengths), "clip")
-    found = []
+    flat = _wrap_positions(to_array(indices), math.prod(lengths), "clip")
+    coordinates = []
     for length in reversed(lengths) if order == "C" else lengths:
-        found.append(torch.remainder(places, length))
-        places = torch.div(places, length, rounding_mode="floor")
-    return tuple(reversed(found)) if order == "C" else tuple(found)
+        coordinates.append(torch.remainder(flat, length))
+        flat = torch.div(flat, length, rounding_mode="floor")
+    return tuple(reversed(coordinates)) if order == "C" else tuple(coordinates)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Tensor:
-    """For places along each axis, their place in flat order; places outside are clipped, or wrap round."""
+    """Flat indices of coordinates; coordinates out of range are clipped or wrapped."""
     if order not in ("C", "F") or mode not in ("clip", "wrap"):
         raise ArgumentValueError(
             f"the 'mode' must be 'clip' or 'wrap', the 'order' 'C' or 'F': {mode!r}, {order!r}."
@@ -124,10 +124,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     lengths = to_shape(dims)
     parts = [to_array(each) for each in multi_index]
     if len(parts) != len(lengths):
-        raise ArgumentValueError(f"there are {len(parts)} places, but {len(lengths)} axes.")
-    made, step = torch.zeros_like(parts[0]), 1
+        raise ArgumentValueError(f"got {len(parts)} coordinates, but {len(lengths)} axes.")
+    flat, step = torch.zeros_like(parts[0]), 1
     pairs = list(zip(parts, lengths))
-    for places, length in reversed(pairs) if order == "C" else pairs:
-        inside = torch.remainder(places, length) if mode == "wrap" else places.clamp(0, length - 1)
-        made, step = made + inside * step, step * length
-    return made
+    for positions, length in reversed(pairs) if order == "C" else pairs:
+        inside = torch.remainder(positions, length) if mode == "wrap" else positions.clamp(0, length - 1)
+        flat, step = flat + inside * step, step * length
+    return flat

@@ -17,7 +17,7 @@ __all__ = ["array_equal", "array_equiv", "array_str", "isclose", "isscalar"]
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
-    """Whether two values have one shape and the same elements, as a 0-d tensor."""
+    """Whether two values have the same shape and elements, as a 0-d tensor."""
     left, right = to_array(a1), to_array(a2)
     if left.shape != right.shape:
         return torch.tensor(False)
@@ -40,20 +40,20 @@ def array_equiv(a1: Any, a2: Any) -> Tensor:
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def isscalar(element: Any) -> bool:
-    """Whether a value is a number or text of Python."""
+    """Whether a value is a Python number or string."""
     return isinstance(element, (bool, int, float, complex, str))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def array_str(a: Tensor) -> str:
-    """The elements as text."""
-    to_python_list(a.detach())  # its values leave for Python
+    """String representation of the elements."""
+    to_python_list(a.detach())  # values are read on the host
     return str(a.detach().cpu().numpy())
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether two elements are equal within a tolerance."""
+    """Whether elements are equal within a tolerance."""
     left, right = promote_arrays(a, b)
-    kind = torch.promote_types(left.dtype, right.dtype)
-    return torch.isclose(left.to(kind), right.to(kind), rtol, atol, equal_nan)
+    common_dtype = torch.promote_types(left.dtype, right.dtype)
+    return torch.isclose(left.to(common_dtype), right.to(common_dtype), rtol, atol, equal_nan)

@@ -17,15 +17,15 @@ from millrace._src.runtime.ops.numpy.type_promotion import cast_result, to_array
 __all__ = ["bincount", "corrcoef", "cov"]
 
 
-def _rows(m: Any, y: Any, rowvar: bool) -> Tensor:
-    """One variable in each row."""
-    made = torch.atleast_2d(to_floating(to_array(m)))
-    if not rowvar and made.shape[0] != 1:
-        made = made.T
+def _to_variables(m: Any, y: Any, rowvar: bool) -> Tensor:
+    """Variables as rows."""
+    variables = torch.atleast_2d(to_floating(to_array(m)))
+    if not rowvar and variables.shape[0] != 1:
+        variables = variables.T
     if y is None:
-        return made
-    more = torch.atleast_2d(to_floating(to_array(y)))
-    return torch.cat((made, more.T if not rowvar and more.shape[0] != 1 else more))
+        return variables
+    extra = torch.atleast_2d(to_floating(to_array(y)))
+    return torch.cat((variables, extra.T if not rowvar and extra.shape[0] != 1 else extra))
 
 
 @op("numpy", dtype=UNCHECKED)
@@ -39,28 +39,28 @@ def cov(
     aweights: Any = None,
     dtype: Any = None,
 ) -> Tensor:
-    """The covariances of variables, one in each row."""
-    made = cast_result(_rows(m, y, rowvar), dtype)
+    """Covariance matrix of variables, one per row."""
+    variables = cast_result(_to_variables(m, y, rowvar), dtype)
     counts = None if fweights is None else to_array(fweights).to(torch.int64)
     weights = None if aweights is None else to_floating(to_array(aweights))
     lost = (0 if bias else 1) if ddof is None else to_int(ddof, "ddof")
-    return torch.cov(made, correction=lost, fweights=counts, aweights=weights)
+    return torch.cov(variables, correction=lost, fweights=counts, aweights=weights)
 
 
 @op("numpy", dtype=UNCHECKED)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Tensor:
-    """The correlations of variables, one in each row."""
-    return torch.corrcoef(cast_result(_rows(x, y, rowvar), dtype))
+    """Correlation matrix of variables, one per row."""
+    return torch.corrcoef(cast_result(_to_variables(x, y, rowvar), dtype))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Tensor:
-    """How often each whole number from 0 on comes, or the sum of its weights, in float32."""
-    made = to_array(x)
-    if made.ndim != 1 or made.is_floating_point():
-        raise ArgumentTypeError("For 'bincount', the input must be a vector of whole numbers.")
+    """Number of occurrences of each non-negative integer, or the sum of its weights, in float32."""
+    values = to_array(x)
+    if values.ndim != 1 or values.is_floating_point():
+        raise ArgumentTypeError("For 'bincount', the input must be a vector of integers.")
     counted = torch.bincount(
-        made.to(torch.int64),
+        values.to(torch.int64),
         None if weights is None else to_array(weights),
         0 if length is not None else minlength,
     ).to(torch.float32)

@@ -1,4 +1,4 @@
-"""Curves, polynomials, statistics of several vectors, with NumPy's names."""
+"""NumPy polynomials: polyadd, polymul, polyval, polyder, polyint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["polyadd", "polyder", "polyint", "polymul", "polysub", "polyval"]
 
 
 def _same_length(a1: Any, a2: Any) -> tuple[Tensor, Tensor]:
-    """Two polynomials with the same number of coefficients, zeros in front of the shorter."""
+    """Two polynomials with the same number of coefficients; zeros are prepended to the shorter."""
     left, right = torch.atleast_1d(to_array(a1)), torch.atleast_1d(to_array(a2))
     size = max(left.numel(), right.numel())
     return F.pad(left, (size - left.numel(), 0)), F.pad(right, (size - right.numel(), 0))
@@ -28,25 +28,25 @@ def _same_length(a1: Any, a2: Any) -> tuple[Tensor, Tensor]:
 
 @op("numpy", dtype=UNCHECKED)
 def polyadd(a1: Any, a2: Any) -> Tensor:
-    """The sum of two polynomials; coefficients of the highest power come first."""
+    """Sum of two polynomials; coefficients of the highest power come first."""
     return torch.add(*_same_length(a1, a2))
 
 
 @op("numpy", dtype=UNCHECKED)
 def polysub(a1: Any, a2: Any) -> Tensor:
-    """The difference of two polynomials."""
+    """Difference of two polynomials."""
     return torch.sub(*_same_length(a1, a2))
 
 
 @op("numpy", dtype=UNCHECKED)
 def polymul(a1: Any, a2: Any) -> Tensor:
-    """The product of two polynomials."""
+    """Product of two polynomials."""
     return convolve.raw(torch.atleast_1d(to_array(a1)), torch.atleast_1d(to_array(a2)))
 
 
 @op("numpy", dtype=UNCHECKED)
 def polyval(p: Any, x: Any) -> Tensor:
-    """The value of a polynomial at each element."""
+    """Value of a polynomial at each element."""
     factors, values = to_array(p), to_floating(to_array(x))
     powers = torch.arange(factors.numel() - 1, -1, -1, device=values.device)
     return torch.sum(torch.pow(values.unsqueeze(-1), powers) * factors, -1)
@@ -54,7 +54,7 @@ def polyval(p: Any, x: Any) -> Tensor:
 
 @op("numpy", dtype=UNCHECKED)
 def polyder(p: Any, m: int = 1) -> Tensor:
-    """The derivative of a polynomial, `m` times."""
+    """`m`-th derivative of a polynomial."""
     factors = to_array(p)
     if to_int(m, "m") < 0:
         raise ArgumentValueError(f"Order of derivative must be positive, but got {m}.")
@@ -66,7 +66,7 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 
 @op("numpy", dtype=UNCHECKED)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
-    """The integral of a polynomial, `m` times, with the constants `k`."""
+    """`m`-th integral of a polynomial, with integration constants `k`."""
     factors = to_floating(to_array(p))
     if to_int(m, "m") < 0:
         raise ArgumentValueError(f"Order of integral must be positive, but got {m}.")

@@ -16,26 +16,26 @@ from millrace._src.runtime.tensor.storage import to_torch_dtype
 __all__ = ["rand", "randint", "randn"]
 
 
-def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    found = to_shape(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
-    return found or (1,)
+def _parse_shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    lengths = to_shape(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    return lengths or (1,)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def randn(*shape: Any, dtype: Any = torch.float32) -> Tensor:
-    """Numbers drawn from the standard normal distribution."""
-    return torch.randn(_shape(shape)).to(to_torch_dtype(dtype))
+    """Samples from the standard normal distribution."""
+    return torch.randn(_parse_shape(shape)).to(to_torch_dtype(dtype))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def rand(*shape: Any, dtype: Any = torch.float32) -> Tensor:
-    """Numbers drawn evenly from 0 to 1."""
-    return torch.rand(_shape(shape)).to(to_torch_dtype(dtype))
+    """Samples from the uniform distribution over [0, 1)."""
+    return torch.rand(_parse_shape(shape)).to(to_torch_dtype(dtype))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False, random=True)
 def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = torch.int32) -> Tensor:
-    """Whole numbers drawn evenly from `minval` to before `maxval`; with one number, from 0 to before that."""
+    """Random integers in [minval, maxval); one number is the upper limit, and the lower one is 0."""
     low, high = (0, minval) if maxval is None else (minval, maxval)
     if to_int(low, "minval") >= to_int(high, "maxval"):
         raise ArgumentValueError(f"For 'randint', minval must be below maxval, but got {low} and {high}.")

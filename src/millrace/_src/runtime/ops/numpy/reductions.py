@@ -1,4 +1,4 @@
-"""Sums, means, extremes and products with NumPy's names."""
+"""NumPy reductions: sum, mean, std, average, amax, argmax, cumsum, nansum."""
 
 from __future__ import annotations
 
@@ -42,149 +42,155 @@ __all__ = [
 ]
 
 
-def _over(axis: Any, made: Tensor) -> tuple[int, ...]:
-    return check_axes(normalize_axes(axis, made.ndim), made.ndim)
+def _parse_axes(axis: Any, tensor: Tensor) -> tuple[int, ...]:
+    return check_axes(normalize_axes(axis, tensor.ndim), tensor.ndim)
 
 
 @op("numpy", dtype=UNCHECKED)
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Tensor:
-    """The sum along axes; bool and integers are added up in int64."""
-    made = to_array(a)
-    kind = resolve_dtype(dtype)
-    over = _over(axis, made)
-    if kind is not None and not (kind.is_floating_point or kind.is_complex):
-        made = made.detach()  # whole numbers have no gradient, and PyTorch refuses to sum them with one
-    total = torch.sum(made, over, keepdims, dtype=kind) if over else made.to(kind or made.dtype)
+    """Sum along axes; bools and integers are summed in int64."""
+    tensor = to_array(a)
+    sum_dtype = resolve_dtype(dtype)
+    over = _parse_axes(axis, tensor)
+    if sum_dtype is not None and not (sum_dtype.is_floating_point or sum_dtype.is_complex):
+        tensor = (
+            tensor.detach()
+        )  # integers have no gradient, and PyTorch rejects an integer sum that requires one
+    total = (
+        torch.sum(tensor, over, keepdims, dtype=sum_dtype) if over else tensor.to(sum_dtype or tensor.dtype)
+    )
     return total if initial is None else (total + initial).to(total.dtype)
 
 
 @op("numpy", dtype=UNCHECKED)
 def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Tensor:
-    """The mean along axes, in the type of the input or in `dtype`."""
-    made = to_array(a)
-    _over(axis, made)
-    return mean_keep_dtype(made, axis, keepdims, resolve_dtype(dtype))
+    """Mean along axes, in the dtype of the input or in `dtype`."""
+    tensor = to_array(a)
+    _parse_axes(axis, tensor)
+    return mean_keep_dtype(tensor, axis, keepdims, resolve_dtype(dtype))
 
 
 @op("numpy", dtype=UNCHECKED)
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along axes."""
-    made = to_floating(to_array(x))
-    return torch.std(made, _over(axis, made), correction=to_int(ddof, "ddof"), keepdim=keepdims)
+    """Standard deviation along axes."""
+    tensor = to_floating(to_array(x))
+    return torch.std(tensor, _parse_axes(axis, tensor), correction=to_int(ddof, "ddof"), keepdim=keepdims)
 
 
 @op("numpy", dtype=UNCHECKED)
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along axes."""
-    made = to_floating(to_array(x))
-    return torch.var(made, _over(axis, made), correction=to_int(ddof, "ddof"), keepdim=keepdims)
+    """Variance along axes."""
+    tensor = to_floating(to_array(x))
+    return torch.var(tensor, _parse_axes(axis, tensor), correction=to_int(ddof, "ddof"), keepdim=keepdims)
 
 
 @op("numpy", dtype=UNCHECKED)
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
-    """The mean along axes, or one in which elements count as `weights` says; the sum of weights with `returned`."""
-    made = to_array(x)
-    over = _over(axis, made)
+    """Weighted mean along axes; with `returned` also the sum of weights."""
+    tensor = to_array(x)
+    over = _parse_axes(axis, tensor)
     if weights is None:
-        found = mean_keep_dtype(made, axis, False)
-        count = made.numel() // max(found.numel(), 1)
-        whole = torch.full_like(found, count)
+        averages = mean_keep_dtype(tensor, axis, False)
+        count = tensor.numel() // max(averages.numel(), 1)
+        whole = torch.full_like(averages, count)
     else:
         weight = to_array(weights)
-        if weight.ndim == 1 and made.ndim > 1 and len(over) == 1:
-            shape = [1] * made.ndim
+        if weight.ndim == 1 and tensor.ndim > 1 and len(over) == 1:
+            shape = [1] * tensor.ndim
             shape[over[0]] = -1
             weight = weight.reshape(shape)
-        weight = torch.broadcast_to(weight, made.shape)
+        weight = torch.broadcast_to(weight, tensor.shape)
         whole = torch.sum(weight, over)
-        found = torch.sum(made * weight, over) / whole
-    return (found, whole) if returned else found
+        averages = torch.sum(tensor * weight, over) / whole
+    return (averages, whole) if returned else averages
 
 
-def _extreme(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, largest: bool) -> Tensor:
-    made = to_array(a)
+def _reduce_extreme(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, largest: bool) -> Tensor:
+    tensor = to_array(a)
     if where is not True and where is not None:
         if initial is None:
             raise ArgumentValueError("'where' goes together with 'initial'.")
-        made = torch.where(to_array(where).bool(), *promote_operands(made, initial))
-    over = _over(axis, made)
+        tensor = torch.where(to_array(where).bool(), *promote_operands(tensor, initial))
+    over = _parse_axes(axis, tensor)
     if over:
-        made = torch.amax(made, over, keepdims) if largest else torch.amin(made, over, keepdims)
+        tensor = torch.amax(tensor, over, keepdims) if largest else torch.amin(tensor, over, keepdims)
     if initial is None:
-        return made
-    limit = to_array(initial).to(made.dtype)
-    return torch.maximum(made, limit) if largest else torch.minimum(made, limit)
+        return tensor
+    limit = to_array(initial).to(tensor.dtype)
+    return torch.maximum(tensor, limit) if largest else torch.minimum(tensor, limit)
 
 
 @op("numpy", "numpy:max", dtype=UNCHECKED)
 def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
-    """The largest element along axes."""
-    return _extreme(a, axis, keepdims, initial, where, largest=True)
+    """Maximum along axes."""
+    return _reduce_extreme(a, axis, keepdims, initial, where, largest=True)
 
 
 @op("numpy", "numpy:min", dtype=UNCHECKED)
 def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
-    """The smallest element along axes."""
-    return _extreme(a, axis, keepdims, initial, where, largest=False)
+    """Minimum along axes."""
+    return _reduce_extreme(a, axis, keepdims, initial, where, largest=False)
 
 
 @op("numpy", dtype=UNCHECKED)
 def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest less the smallest element along axes."""
-    return _extreme(x, axis, keepdims, None, None, True) - _extreme(x, axis, keepdims, None, None, False)
+    """Peak-to-peak range along axes: maximum minus minimum."""
+    return _reduce_extreme(x, axis, keepdims, None, None, True) - _reduce_extreme(
+        x, axis, keepdims, None, None, False
+    )
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def argmax(a: Any, axis: int | None = None) -> Tensor:
-    """The place of the largest element along an axis, or among all."""
+    """Index of the maximum along an axis, or of the flattened tensor."""
     return torch.argmax(to_array(a), axis)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def argmin(a: Any, axis: int | None = None) -> Tensor:
-    """The place of the smallest element along an axis, or among all."""
+    """Index of the minimum along an axis, or of the flattened tensor."""
     return torch.argmin(to_array(a), axis).to(torch.int32)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The number of elements along axes that are not zero."""
-    made = to_array(x).bool()
-    return torch.sum(made, _over(axis, made), keepdims).to(torch.int32)
+    """Number of nonzero elements along axes."""
+    is_nonzero = to_array(x).bool()
+    return torch.sum(is_nonzero, _parse_axes(axis, is_nonzero), keepdims).to(torch.int32)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether an element along axes is not zero."""
-    made = to_array(a).bool()
-    return torch.any(made, _over(axis, made), keepdims) if made.ndim else made
+    """Whether any element along axes is nonzero."""
+    truth = to_array(a).bool()
+    return torch.any(truth, _parse_axes(axis, truth), keepdims) if truth.ndim else truth
 
 
-def _along(a: Any, axis: int | None, dtype: Any, function: Any) -> Tensor:
-    made = cast_result(to_array(a), dtype)
-    return function(made.reshape(-1), 0) if axis is None else function(made, to_int(axis, "axis"))
+def _accumulate(a: Any, axis: int | None, dtype: Any, function: Any) -> Tensor:
+    tensor = cast_result(to_array(a), dtype)
+    return function(tensor.reshape(-1), 0) if axis is None else function(tensor, to_int(axis, "axis"))
 
 
 @op("numpy", dtype=UNCHECKED)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The sums of all elements up to each along an axis, or of all; bool and integers keep to int32 at least."""
-    made = to_array(a)
-    kind = resolve_dtype(dtype) or (torch.int32 if made.dtype in _SMALL else made.dtype)
-    return _along(made.to(kind), axis, None, torch.cumsum).to(kind)
+    """Cumulative sum along an axis, or of the flattened tensor; bools and small integers are summed in int32."""
+    tensor = to_array(a)
+    sum_dtype = resolve_dtype(dtype) or (torch.int32 if tensor.dtype in _SMALL else tensor.dtype)
+    return _accumulate(tensor.to(sum_dtype), axis, None, torch.cumsum).to(sum_dtype)
 
 
 @op("numpy", dtype=UNCHECKED)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The sums of all elements up to each, in which NaN counts as 0."""
+    """Cumulative sum; NaN counts as 0."""
     return cumsum.raw(torch.nan_to_num(to_floating(to_array(a)), 0.0, torch.inf, -torch.inf), axis, dtype)
 
 
 @op("numpy", dtype=UNCHECKED)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
-    """The products of all elements up to each along an axis, or of all."""
-    made = to_array(a)
-    kind = resolve_dtype(dtype) or (torch.int32 if made.dtype in _SMALL else made.dtype)
-    return _along(made.to(kind), axis, None, running_product).to(kind)
+    """Cumulative product along an axis, or of the flattened tensor."""
+    tensor = to_array(a)
+    product_dtype = resolve_dtype(dtype) or (torch.int32 if tensor.dtype in _SMALL else tensor.dtype)
+    return _accumulate(tensor.to(product_dtype), axis, None, running_product).to(product_dtype)
 
 
 _SMALL = (torch.bool, torch.int8, torch.int16)
@@ -192,71 +198,71 @@ _SMALL = (torch.bool, torch.int8, torch.int16)
 
 @op("numpy", dtype=UNCHECKED)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The differences of neighbours along an axis, `n` times."""
-    made = to_array(a)
-    ends = [None if each is None else to_array(each).to(made.dtype) for each in (prepend, append)]
+    """n-th difference of adjacent elements along an axis."""
+    tensor = to_array(a)
+    ends = [None if each is None else to_array(each).to(tensor.dtype) for each in (prepend, append)]
     if not to_int(n, "n") >= 0:
         raise ArgumentValueError(f"For 'diff', the order must be at least 0, but got {n}.")
-    shape = list(made.shape)
+    shape = list(tensor.shape)
     shape[axis] = 1
     first, last = (None if each is None else each if each.ndim else each.expand(shape) for each in ends)
-    return torch.diff(made, n, axis, first, last)
+    return torch.diff(tensor, n, axis, first, last)
 
 
 @op("numpy", dtype=UNCHECKED)
 def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum along axes, in which NaN counts as 0."""
-    made = to_array(a)
-    return cast_result(torch.nansum(made, _over(axis, made), keepdims), dtype)
+    """Sum along axes; NaN counts as 0."""
+    tensor = to_array(a)
+    return cast_result(torch.nansum(tensor, _parse_axes(axis, tensor), keepdims), dtype)
 
 
 @op("numpy", dtype=UNCHECKED)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean along axes of the elements that are not NaN."""
-    made = to_floating(to_array(a))
-    return cast_result(torch.nanmean(made, _over(axis, made), keepdims), dtype)
+    """Mean along axes, ignoring NaN."""
+    tensor = to_floating(to_array(a))
+    return cast_result(torch.nanmean(tensor, _parse_axes(axis, tensor), keepdims), dtype)
 
 
-def _spread(a: Any, axis: Any, ddof: int, keepdims: bool) -> Tensor:
-    """The variance of the elements that are not NaN."""
-    made = to_floating(to_array(a))
-    over = _over(axis, made)
-    there = ~torch.isnan(made)
+def _nan_variance(a: Any, axis: Any, ddof: int, keepdims: bool) -> Tensor:
+    """Variance, ignoring NaN."""
+    tensor = to_floating(to_array(a))
+    over = _parse_axes(axis, tensor)
+    there = ~torch.isnan(tensor)
     count = torch.sum(there, over, keepdims)
-    off = torch.where(there, made - torch.nanmean(made, over, True), 0.0)
+    off = torch.where(there, tensor - torch.nanmean(tensor, over, True), 0.0)
     return torch.sum(off * off, over, keepdims) / (count - to_int(ddof, "ddof"))
 
 
 @op("numpy", dtype=UNCHECKED)
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The variance along axes of the elements that are not NaN."""
-    return cast_result(_spread(a, axis, ddof, keepdims), dtype)
+    """Variance along axes, ignoring NaN."""
+    return cast_result(_nan_variance(a, axis, ddof, keepdims), dtype)
 
 
 @op("numpy", dtype=UNCHECKED)
 def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    """The standard deviation along axes of the elements that are not NaN."""
-    return cast_result(torch.sqrt(_spread(a, axis, ddof, keepdims)), dtype)
+    """Standard deviation along axes, ignoring NaN."""
+    return cast_result(torch.sqrt(_nan_variance(a, axis, ddof, keepdims)), dtype)
 
 
-def _nan_extreme(a: Any, axis: Any, dtype: Any, keepdims: bool, largest: bool) -> Tensor:
-    made = to_floating(to_array(a))
-    over = _over(axis, made)
-    gone = torch.isnan(made)
-    filled = torch.where(gone, -torch.inf if largest else torch.inf, made)
-    found = torch.amax(filled, over, keepdims) if largest else torch.amin(filled, over, keepdims)
+def _reduce_nan_extreme(a: Any, axis: Any, dtype: Any, keepdims: bool, largest: bool) -> Tensor:
+    tensor = to_floating(to_array(a))
+    over = _parse_axes(axis, tensor)
+    gone = torch.isnan(tensor)
+    filled = torch.where(gone, -torch.inf if largest else torch.inf, tensor)
+    extremes = torch.amax(filled, over, keepdims) if largest else torch.amin(filled, over, keepdims)
     return cast_result(
-        torch.where(torch.all(gone, over, keepdims) if over else gone, torch.nan, found), dtype
+        torch.where(torch.all(gone, over, keepdims) if over else gone, torch.nan, extremes), dtype
     )
 
 
 @op("numpy", dtype=UNCHECKED)
 def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element along axes that is not NaN."""
-    return _nan_extreme(a, axis, dtype, keepdims, largest=True)
+    """Maximum along axes, ignoring NaN."""
+    return _reduce_nan_extreme(a, axis, dtype, keepdims, largest=True)
 
 
 @op("numpy", dtype=UNCHECKED)
 def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along axes that is not NaN."""
-    return _nan_extreme(a, axis, dtype, keepdims, largest=False)
+    """Minimum along axes, ignoring NaN."""
+    return _reduce_nan_extreme(a, axis, dtype, keepdims, largest=False)

@@ -17,7 +17,7 @@ __all__ = ["digitize", "in1d", "intersect1d", "isin", "searchsorted", "setdiff1d
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where values belong in a sorted vector."""
+    """Insertion indices of values into a sorted vector."""
     if side not in ("left", "right"):
         raise ArgumentValueError(
             f"For 'searchsorted', the 'side' must be 'left' or 'right', but got {side!r}."
@@ -26,26 +26,28 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         each.to(torch.promote_types(to_array(a).dtype, to_array(v).dtype)) for each in map(to_array, (a, v))
     )
     order = None if sorter is None else to_array(sorter).to(torch.int64)
-    values = values.to(line.device).contiguous()  # a number is made on the host
+    values = values.to(line.device).contiguous()  # a Python number becomes a tensor on the host
     return torch.searchsorted(line.contiguous(), values, side=side, sorter=order).to(torch.int32)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The number of the bin that each value falls into; bins may fall as well as rise."""
+    """Index of the bin that contains each value; bins may be increasing or decreasing."""
     values, edges = to_array(x), to_array(bins)
-    kind = torch.promote_types(values.dtype, edges.dtype)
-    values, edges = values.to(kind), edges.to(kind)
+    common_dtype = torch.promote_types(values.dtype, edges.dtype)
+    values, edges = values.to(common_dtype), edges.to(common_dtype)
     side = "left" if right else "right"
     rising = torch.searchsorted(edges.contiguous(), values.contiguous(), side=side)
-    other = "right" if right else "left"
-    falling = edges.numel() - torch.searchsorted(edges.flip(0).contiguous(), values.contiguous(), side=other)
+    side = "right" if right else "left"
+    falling = edges.numel() - torch.searchsorted(edges.flip(0).contiguous(), values.contiguous(), side=side)
     return torch.where(edges[-1] >= edges[0], rising, falling).to(torch.int32)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def unique(x: Any, return_inverse: bool = False) -> Any:
-    """The different elements in the order of their first place; with `return_inverse` also where each went."""
+    """Unique elements in order of first appearance; with `return_inverse` also the index of each input element among
+    them.
+    """
     flat = to_array(x).reshape(-1)
     values, inverse = torch.unique(flat, return_inverse=True)
     first = torch.full((values.numel(),), flat.numel(), dtype=torch.int64, device=flat.device)
@@ -58,42 +60,42 @@ def unique(x: Any, return_inverse: bool = False) -> Any:
     )
 
 
-def _member(element: Any, others: Any, invert: bool) -> Tensor:
-    left, right = to_array(element), to_array(others)
-    kind = torch.promote_types(left.dtype, right.dtype)
-    return torch.isin(left.to(kind), right.to(left.device, kind), invert=invert)
+def _is_member(element: Any, test_elements: Any, invert: bool) -> Tensor:
+    left, right = to_array(element), to_array(test_elements)
+    common_dtype = torch.promote_types(left.dtype, right.dtype)
+    return torch.isin(left.to(common_dtype), right.to(left.device, common_dtype), invert=invert)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Tensor:
-    """Whether each element is among others."""
-    return _member(element, test_elements, invert)
+    """Whether each element is among the test elements."""
+    return _is_member(element, test_elements, invert)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Tensor:
-    """Whether each element is among others, along one axis."""
-    return _member(to_array(ar1).reshape(-1), ar2, invert)
+    """Whether each element is among the test elements, flattened."""
+    return _is_member(to_array(ar1).reshape(-1), ar2, invert)
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    """The different elements of the first that are not in the second, sorted."""
+    """Sorted unique elements of the first operand that are not in the second."""
     flat = to_array(ar1).reshape(-1)
     flat = flat if assume_unique else torch.unique(flat)
-    return flat[_member(flat, ar2, True)]
+    return flat[_is_member(flat, ar2, True)]
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements that both have, sorted; and where they are first with `return_indices`."""
+    """Sorted elements that are in both operands; with `return_indices` also their first indices."""
     left, right = to_array(ar1).reshape(-1), to_array(ar2).reshape(-1)
     common = torch.unique(left)
-    common = common[_member(common, right, False)]
+    common = common[_is_member(common, right, False)]
     if not return_indices:
         return common
-    places = [
+    indices = [
         torch.argmax((side == common.unsqueeze(-1)).to(torch.int8), -1).to(torch.int32)
         for side in (left, right)
     ]
-    return (common, *places)
+    return (common, *indices)

@@ -1,4 +1,4 @@
-"""What the operations with NumPy's names share: values that may be numbers or lists, and the names of types."""
+"""Conversion and type promotion for NumPy's functions: operands may be numbers, lists or arrays."""
 
 from __future__ import annotations
 
@@ -43,15 +43,13 @@ __all__ = [
 bool_, int8, int16, int32, int64 = mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.int64
 uint8, uint16, uint32, uint64 = mstype.uint8, mstype.uint16, mstype.uint32, mstype.uint64
 float16, float32, float64 = mstype.float16, mstype.float32, mstype.float64
-int_, float_ = int32, float32  # what a Python number becomes
-export_names(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
-export_names(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+int_, float_ = int32, float32  # dtypes of Python numbers
 
 _NARROW = {torch.int64: torch.int32, torch.float64: torch.float32}
 
 
 def to_array(value: Any) -> Tensor:
-    """A tensor, or one made of a number, of lists, or of an array; Python's numbers become int32 and float32.
+    """Tensor from a tensor, a number, lists, or an array; Python numbers become int32 and float32.
 
     >>> to_array([1, 2]).dtype, to_array(1.5).dtype
     (torch.int32, torch.float32)
@@ -61,24 +59,24 @@ def to_array(value: Any) -> Tensor:
     if isinstance(value, (np.ndarray, np.generic)):
         return to_context_device(as_torch_tensor(value))
     if isinstance(value, (bool, int, float, complex)):
-        made = torch.as_tensor(value)
+        tensor = torch.as_tensor(value)
     elif isinstance(value, (list, tuple)):
         if any(isinstance(part, Tensor) for part in value):
             parts = [to_array(part) for part in value]
-            kind = torch.result_type(parts[0], parts[-1])
+            common_dtype = torch.result_type(parts[0], parts[-1])
             for part in parts:
-                kind = torch.promote_types(kind, part.dtype)
-            return torch.stack([part.to(kind) for part in parts])
-        made = to_context_device(as_torch_tensor(value))
+                common_dtype = torch.promote_types(common_dtype, part.dtype)
+            return torch.stack([part.to(common_dtype) for part in parts])
+        tensor = to_context_device(as_torch_tensor(value))
     else:
         raise ArgumentTypeError(
             f"input data must be `int`, `float`, `bool`, `Tensor`, `list`, `tuple`, but got {type(value)}"
         )
-    return made.to(_NARROW.get(made.dtype, made.dtype))
+    return tensor.to(_NARROW.get(tensor.dtype, tensor.dtype))
 
 
 def promote_arrays(left: Any, right: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors; a number takes the type in which it meets the other."""
+    """Two operands as tensors; a Python number is promoted with the other operand's dtype."""
     if isinstance(left, Tensor) and isinstance(right, (bool, int, float, complex)):
         return left, torch.as_tensor(right, dtype=torch.result_type(left, right), device=left.device)
     if isinstance(right, Tensor) and isinstance(left, (bool, int, float, complex)):
@@ -87,34 +85,38 @@ def promote_arrays(left: Any, right: Any) -> tuple[Tensor, Tensor]:
 
 
 def resolve_dtype(dtype: Any, default: torch.dtype | None = None) -> torch.dtype | None:
-    """A type given in any of NumPy's ways, or the default."""
+    """Dtype from any of NumPy's notations, or the default."""
     return default if dtype is None else to_torch_dtype(dtype)
 
 
-def to_floating(made: Tensor) -> Tensor:
-    """Floating and complex types stay, bool and integers become float32."""
-    return made if made.is_floating_point() or made.is_complex() else made.to(torch.float32)
+def to_floating(tensor: Tensor) -> Tensor:
+    """Convert bools and integers to float32; floating and complex dtypes stay."""
+    return tensor if tensor.is_floating_point() or tensor.is_complex() else tensor.to(torch.float32)
 
 
-def cast_result(made: Tensor, dtype: Any) -> Tensor:
-    """The result in the type that was asked for, if one was."""
-    return made if dtype is None else made.to(to_torch_dtype(dtype))
+def cast_result(tensor: Tensor, dtype: Any) -> Tensor:
+    """Cast the result to the requested dtype, if any."""
+    return tensor if dtype is None else tensor.to(to_torch_dtype(dtype))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def promote_types(type1: Any, type2: Any) -> mstype.DType:
-    """The type that holds the values of two others."""
+    """Smallest dtype that holds the values of two dtypes."""
     return DTYPES_FROM_TORCH[torch.promote_types(to_torch_dtype(type1), to_torch_dtype(type2))]
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def result_type(*arrays_and_dtypes: Any) -> mstype.DType:
-    """The type in which tensors, numbers and types meet."""
-    kinds = [
+    """Promoted dtype of tensors, numbers and dtypes."""
+    dtypes = [
         to_torch_dtype(each) if isinstance(each, (torch.dtype, str, type)) else to_array(each).dtype
         for each in arrays_and_dtypes
     ]
-    made = kinds[0]
-    for kind in kinds[1:]:
-        made = torch.promote_types(made, kind)
-    return DTYPES_FROM_TORCH[made]
+    promoted = dtypes[0]
+    for dtype in dtypes[1:]:
+        promoted = torch.promote_types(promoted, dtype)
+    return DTYPES_FROM_TORCH[promoted]
+
+
+export_names(__name__, "numpy", "bool_", "int8", "int16", "int32", "int64", "int_", "float_")
+export_names(__name__, "numpy", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")

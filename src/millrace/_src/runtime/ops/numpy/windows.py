@@ -1,4 +1,4 @@
-"""Windows of signals, and powers, with NumPy's names."""
+"""NumPy window functions: bartlett, blackman, hamming, hanning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning"]
 
 
 def _window(M: Any, make: Any) -> Tensor:
-    """A window of M points between 0 and M - 1; one point is 1."""
+    """Window of M points as a function of the positions 0 to M - 1; a single point is 1."""
     count = to_int(M, "M")
     if count < 1:
         return torch.zeros(0)
@@ -24,13 +24,13 @@ def _window(M: Any, make: Any) -> Tensor:
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def bartlett(M: int) -> Tensor:
-    """A window that rises and falls in straight lines."""
+    """Bartlett window: triangular."""
     return _window(M, lambda n, last: 1 - torch.abs(2 * n / last - 1))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def blackman(M: int) -> Tensor:
-    """Blackman's window."""
+    """Blackman window."""
     turn = 2 * torch.pi
     return _window(
         M, lambda n, last: 0.42 - 0.5 * torch.cos(turn * n / last) + 0.08 * torch.cos(2 * turn * n / last)
@@ -39,11 +39,11 @@ def blackman(M: int) -> Tensor:
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def hamming(M: int) -> Tensor:
-    """Hamming's window."""
+    """Hamming window."""
     return _window(M, lambda n, last: 0.54 - 0.46 * torch.cos(2 * torch.pi * n / last))
 
 
 @op("numpy", dtype=UNCHECKED, differentiable=False)
 def hanning(M: int) -> Tensor:
-    """Von Hann's window."""
+    """Hann window."""
     return _window(M, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last))

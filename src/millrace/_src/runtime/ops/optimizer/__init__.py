@@ -1,1 +1,1 @@
-"""Optimizer."""
+"""Update steps of optimizers."""

@@ -1,7 +1,7 @@
-"""One step of an optimizer on one parameter, written in place: what `nn`'s optimizers of MindSpore are made of.
+"""Optimizer update operations on one parameter, in place: ApplyMomentum, ApplyAdam, ApplyFtrl and others.
 
-Each is a class: options first, then in the call the Parameters that are written, and the rest. It returns the
-Parameters that it wrote.
+Each is a class: options first, then in the call the Parameters that are written, and the other inputs. It returns
+the Parameters that it wrote.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ __all__ = [
 
 
 class UpdatePrimitive(Primitive):
-    """A step in place."""
+    """Update step in place."""
 
     rule: Callable[..., Any]
     signature: inspect.Signature
     num_outputs: int
     arguments: inspect.Signature
-    # the names of the call's arguments, and the places of those that are tensors of one shape
+    # names of the call's arguments, and positions of those that are tensors of the same shape
     names: tuple[str, ...]
-    places: tuple[int, ...]
+    tensor_positions: tuple[int, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(type(self).__name__)
@@ -70,7 +70,7 @@ class UpdatePrimitive(Primitive):
         self.__dict__.update(self.options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Write the step into the parameters, and return them."""
+        """Update the parameters in place, and return them."""
         if kwargs or len(args) != len(self.names):
             try:
                 args = tuple(self.arguments.bind(*args, **kwargs).arguments.values())
@@ -78,41 +78,41 @@ class UpdatePrimitive(Primitive):
                 raise ArgumentTypeError(f"For '{self.name}', {error}; it takes {self.arguments}") from None
         tracked = False
         shape = None
-        for place in self.places:
-            value = args[place]
+        for position in self.tensor_positions:
+            value = args[position]
             if not isinstance(value, OurTensor):
                 raise ArgumentTypeError(
-                    f"For '{self.name}', '{self.names[place]}' must be a Tensor or Parameter, but got {value!r}."
+                    f"For '{self.name}', '{self.names[position]}' must be a Tensor or Parameter, but got {value!r}."
                 )
             data = value._torch
             tracked = tracked or data.requires_grad
             if shape is None:
                 shape = data.shape
             elif data.shape != shape:
-                shapes = {self.names[each]: args[each].shape for each in self.places}
+                shapes = {self.names[each]: args[each].shape for each in self.tensor_positions}
                 raise ArgumentValueError(f"For '{self.name}', the shapes must be equal, but got {shapes}.")
         raw = [unwrap(value) for value in args]
         if tracked:
             with torch.no_grad():
-                made = type(self).rule(self, *raw)
-        else:  # the everyday case: a parameter requires a gradient only while a function of it is differentiated
-            made = type(self).rule(self, *raw)
-        if made is not None:
-            return wrap(made)
-        found = tuple(args[place] for place in self.places[: self.num_outputs])
-        return found[0] if len(found) == 1 else found
+                output = type(self).rule(self, *raw)
+        else:  # common case: a parameter requires a gradient only while a function of it is differentiated
+            output = type(self).rule(self, *raw)
+        if output is not None:
+            return wrap(output)
+        updated = tuple(args[position] for position in self.tensor_positions[: self.num_outputs])
+        return updated[0] if len(updated) == 1 else updated
 
 
 def define_update_primitive(
     rule: Callable[..., Any], name: str, returned: int, module: str = __name__, /, **options: Any
 ) -> Any:
-    """The class of a step; it gives the first `returned` of its tensors back."""
+    """Define the class of an update step that returns the first `returned` of its tensors."""
     parameters = list(inspect.signature(rule).parameters.values())[1:]
-    made = type(
+    primitive_class = type(
         name,
         (UpdatePrimitive,),
         {
-            "__doc__": f"{rule.__doc__}\n\n    The parameters are written in place.",
+            "__doc__": f"{rule.__doc__}\n\n    The parameters are updated in place.",
             "__module__": module,
             "rule": staticmethod(rule),
             "signature": inspect.Signature(
@@ -124,24 +124,24 @@ def define_update_primitive(
             "arguments": inspect.Signature(
                 [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
             ),
-            "returned": returned,
+            "num_outputs": returned,
             "names": tuple(p.name for p in parameters),
-            "places": tuple(n for n, p in enumerate(parameters) if p.annotation == "Tensor"),
+            "tensor_positions": tuple(n for n, p in enumerate(parameters) if p.annotation == "Tensor"),
         },
     )
-    made.__signature__ = made.signature  # type: ignore[attr-defined]
-    declare(made, "ops")
-    return made
+    primitive_class.__signature__ = primitive_class.signature  # type: ignore[attr-defined]
+    declare(primitive_class, "ops")
+    return primitive_class
 
 
 def _momentum(
     o: Any, variable: Tensor, accumulation: Tensor, learning_rate: Any, gradient: Tensor, momentum: Any
 ) -> None:
-    """Momentum: a = a * momentum + g; v = v - lr * a, or with Nesterov's change v - lr * (g + momentum * a)."""
+    """Momentum: a = a * momentum + g; v = v - lr * a, or with Nesterov momentum v - lr * (g + momentum * a)."""
     gradient = gradient if o.gradient_scale == 1.0 else gradient * o.gradient_scale
     accumulation.mul_(momentum).add_(gradient)
     step = gradient + accumulation * momentum if o.use_nesterov else accumulation
-    # in one pass: the product as a tensor of its own takes five times as long where the parameter is large
+    # one pass: a temporary tensor for the product takes five times as long for large parameters
     if isinstance(learning_rate, Tensor):
         variable.addcmul_(step, learning_rate, value=-1)
     else:
@@ -149,7 +149,7 @@ def _momentum(
 
 
 def _keras_momentum(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor, momentum: Any) -> None:
-    """Momentum as Keras has it: a = a * momentum - lr * g; v = v + a."""
+    """Momentum as in Keras: a = a * momentum - lr * g; v = v + a."""
     accum.mul_(momentum).sub_(grad * lr)
     var.add_(accum * momentum - grad * lr if o.use_nesterov else accum)
 
@@ -178,7 +178,7 @@ def _sgd(
     momentum: Any,
     stat: Tensor,
 ) -> None:
-    """Descent with momentum; `stat` is above 0 where the accumulation starts with this gradient."""
+    """Gradient descent with momentum; `stat` is above 0 where the accumulation starts with this gradient."""
     if o.weight_decay:
         gradient = gradient + parameters * o.weight_decay
     gathered = accum * momentum + gradient * (1 - o.dampening)
@@ -209,7 +209,7 @@ def adam_step(
     epsilon: Any,
     gradient: Tensor,
 ) -> None:
-    """Adam, with `epsilon` outside of the correction of the moments."""
+    """Adam, with `epsilon` outside of the bias correction."""
     moments(m, v, gradient, beta1, beta2)
     rate = lr * _root(1 - beta2_power) / (1 - beta1_power)
     ahead = m * beta1 + gradient * (1 - beta1) if o.use_nesterov else m
@@ -228,7 +228,7 @@ def _adam_only(
     epsilon: Any,
     gradient: Tensor,
 ) -> Tensor:
-    """Adam's step, which is returned and not added."""
+    """Adam update that is returned and not added."""
     moments(m, v, gradient, beta1, beta2)
     rate = lr * _root(1 - beta2_power) / (1 - beta1_power)
     ahead = m * beta1 + gradient * (1 - beta1) if o.use_nesterov else m
@@ -247,7 +247,7 @@ def _adam_decay(
     decay: Any,
     gradient: Tensor,
 ) -> None:
-    """Adam without correction of the moments, with decoupled weight decay."""
+    """Adam without bias correction, with decoupled weight decay."""
     moments(m, v, gradient, beta1, beta2)
     var.sub_((m / (v.sqrt() + epsilon) + var * decay) * lr)
 
@@ -266,7 +266,7 @@ def _amsgrad_v2(
     epsilon: Any,
     grad: Tensor,
 ) -> None:
-    """Adam with the largest second moment seen."""
+    """AMSGrad: Adam with the largest second moment so far."""
     moments(m, v, grad, beta1, beta2)
     vhat.copy_(torch.maximum(vhat, v))
     var.sub_(m * (lr * _root(1 - beta2_power) / (1 - beta1_power)) / (vhat.sqrt() + epsilon))
@@ -283,7 +283,7 @@ def _amsgrad(
     lr: Any,
     grad: Tensor,
 ) -> None:
-    """Adam with the largest second moment seen."""
+    """AMSGrad: Adam with the largest second moment so far."""
     _amsgrad_v2(o, var, m, v, vhat, beta1_power, beta2_power, lr, o.beta1, o.beta2, o.epsilon, grad)
 
 
@@ -299,7 +299,7 @@ def _adamax(
     epsilon: Any,
     grad: Tensor,
 ) -> None:
-    """Adam with the largest gradient in the place of the second moment."""
+    """AdaMax: Adam with the infinity norm instead of the second moment."""
     m.mul_(beta1).add_(grad * (1 - beta1))
     v.copy_(torch.maximum(v * beta2, grad.abs()))
     var.sub_(m / (v + epsilon) * (lr / (1 - beta1_power)))
@@ -316,7 +316,7 @@ def _rmsprop(
     momentum: Any,
     epsilon: Any,
 ) -> None:
-    """The gradient divided by the root of its running mean square, with momentum."""
+    """RMSProp with momentum: the gradient divided by the root of its running mean square."""
     mean_square.mul_(decay).add_(grad.square() * (1 - decay))
     moment.mul_(momentum).add_(grad * learning_rate * torch.rsqrt(mean_square + epsilon))
     var.sub_(moment)
@@ -334,7 +334,7 @@ def _centered(
     momentum: Any,
     epsilon: Any,
 ) -> None:
-    """RMSProp by the running variance; where that is not above 0 nothing moves."""
+    """Centered RMSProp, by the running variance; parameters stay where it is not above 0."""
     mean_gradient.mul_(decay).add_(grad * (1 - decay))
     mean_square.mul_(decay).add_(grad.square() * (1 - decay))
     spread = mean_square - mean_gradient.square() + epsilon
@@ -345,14 +345,14 @@ def _centered(
 
 
 def adagrad_step(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
-    """The gradient divided by the root of the sum of its squares."""
+    """Adagrad: the gradient divided by the root of the sum of its squares."""
     if o.update_slots:
         accum.add_(grad.square())
     var.sub_(grad * lr / accum.sqrt())
 
 
 def adagrad_v2_step(o: Any, var: Tensor, accum: Tensor, lr: Any, grad: Tensor) -> None:
-    """The gradient divided by the root of the sum of its squares, and epsilon."""
+    """Adagrad with epsilon: the gradient divided by the root of the sum of its squares plus epsilon."""
     if o.update_slots:
         accum.add_(grad.square())
     var.sub_(grad * lr / (accum.sqrt() + o.epsilon))
@@ -369,7 +369,7 @@ def _adagrad_da(
     l2: Any,
     global_step: Any,
 ) -> None:
-    """Adagrad by dual averaging."""
+    """Adagrad with dual averaging."""
     gradient_accumulator.add_(grad)
     gradient_squared_accumulator.add_(grad.square())
     far = gradient_accumulator.sign() * (gradient_accumulator.abs() - l1 * global_step).clamp_min(0)
@@ -379,7 +379,7 @@ def _adagrad_da(
 def adadelta_step(
     o: Any, var: Tensor, accum: Tensor, accum_update: Tensor, lr: Any, rho: Any, epsilon: Any, grad: Tensor
 ) -> None:
-    """The gradient in the ratio of the running sizes of steps and gradients."""
+    """Adadelta: the gradient times the ratio of the running sizes of updates and gradients."""
     accum.mul_(rho).add_(grad.square() * (1 - rho))
     step = (accum_update + epsilon).sqrt() * torch.rsqrt(accum + epsilon) * grad
     accum_update.mul_(rho).add_(step.square() * (1 - rho))
@@ -389,7 +389,9 @@ def adadelta_step(
 def ftrl_step(
     o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Tensor, lr: Any, l1: Any, l2: Any, lr_power: Any
 ) -> None:
-    """Follow the regularised leader. (MindSpore's CPU kernel adds l1 with the wrong sign where `linear` is below 0.)"""
+    """FTRL (follow the regularized leader). (MindSpore's CPU kernel adds l1 with the wrong sign where `linear` is
+    below 0.)
+    """
     power = -lr_power
     before = accum.pow(power)
     accum.add_(grad.square())
@@ -402,7 +404,7 @@ def ftrl_step(
 def _add_sign(
     o: Any, var: Tensor, m: Tensor, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Tensor
 ) -> None:
-    """A longer step where the gradient and its running mean have one sign."""
+    """AddSign: a longer step where the gradient and its running mean have the same sign."""
     m.mul_(beta).add_(grad * (1 - beta))
     var.sub_((alpha + sign_decay * grad.sign() * m.sign()) * grad * lr)
 
@@ -410,7 +412,7 @@ def _add_sign(
 def _power_sign(
     o: Any, var: Tensor, m: Tensor, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Tensor
 ) -> None:
-    """A much longer step where the gradient and its running mean have one sign."""
+    """PowerSign: a much longer step where the gradient and its running mean have the same sign."""
     m.mul_(beta).add_(grad * (1 - beta))
     var.sub_(torch.exp(logbase * sign_decay * grad.sign() * m.sign()) * grad * lr)
 
@@ -425,12 +427,12 @@ def _proximal_step(var: Tensor, away: Tensor, rate: Any, l1: Any, l2: Any) -> No
 
 
 def _proximal(o: Any, var: Tensor, alpha: Any, l1: Any, l2: Any, delta: Tensor) -> None:
-    """Descent, then towards 0 by l1 and l2."""
+    """Proximal gradient descent with L1 and L2 regularization."""
     _proximal_step(var, var - delta * alpha, alpha, l1, l2)
 
 
 def proximal_step(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Tensor) -> None:
-    """Adagrad, then towards 0 by l1 and l2."""
+    """Proximal Adagrad with L1 and L2 regularization."""
     accum.add_(grad.square())
     rate = lr * torch.rsqrt(accum)
     _proximal_step(var, var - grad * rate, rate, l1, l2)
@@ -445,7 +447,7 @@ def _lars(
     weight_decay: Any,
     learning_rate: Any,
 ) -> Tensor:
-    """The gradient in the ratio of the weight's norm to its own; the norms are given as sums of squares."""
+    """LARS: scale the gradient by the ratio of the weight's norm to its norm. Norms are given as sums of squares."""
     w, g = _root(norm_weight), _root(norm_gradient)
     ratio = o.hyperpara * w / (g + weight_decay * w + o.epsilon)
     if o.use_clip:

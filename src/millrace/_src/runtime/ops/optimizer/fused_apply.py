@@ -1,5 +1,4 @@
-"""Steps of optimizers that MindSpore has as one kernel: AdaFactor, and Adam with decay from gradients of a short
-type."""
+"""Fused optimizer updates: AdaFactor, and Adam with weight decay from half-precision gradients."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from .apply import define_update_primitive, moments
 __all__ = ["FusedAdaFactor", "FusedAdaFactorWithGlobalNorm", "FusedCastAdamWeightDecay"]
 
 
-def _size(x: Tensor) -> Tensor:
-    """The root of the mean square."""
+def _root_mean_square(x: Tensor) -> Tensor:
+    """Root mean square."""
     return x.square().mean().sqrt()
 
 
@@ -33,7 +32,7 @@ def _factor(
     exp_avg_sq_col: Any,
     exp_avg_sq: Any,
 ) -> None:
-    """AdaFactor: of a matrix only the means of squares by row and by column are kept; of a vector all of them."""
+    """AdaFactor: for a matrix only the mean squares per row and per column are kept, for a vector all squares."""
     small, least = epsilon.unbind() if isinstance(epsilon, Tensor) else epsilon
     grad = grad.to(param.dtype)
     squares = grad.square() + small
@@ -45,11 +44,11 @@ def _factor(
     else:
         exp_avg_sq.mul_(beta2).add_(squares * (1 - beta2))
         step = exp_avg_sq.rsqrt() * grad
-    step = step / (_size(step) / clip_threshold).clamp_min(1.0)
+    step = step / (_root_mean_square(step) / clip_threshold).clamp_min(1.0)
     rate = learning_rate
     if o.enable_scale_parameter:
         rate = rate * torch.maximum(
-            _size(param), torch.as_tensor(least, dtype=param.dtype, device=param.device)
+            _root_mean_square(param), torch.as_tensor(least, dtype=param.dtype, device=param.device)
         )
     step = step * rate
     if o.enable_first_moment:
@@ -75,7 +74,7 @@ def _factor_by_norm(
     exp_avg_sq: Any,
     global_norm: Any,
 ) -> None:
-    """AdaFactor of the gradient over `global_norm`."""
+    """AdaFactor of the gradient divided by `global_norm`."""
     rest = (param, exp_avg, exp_avg_sq_row, exp_avg_sq_col, exp_avg_sq)
     _factor(o, epsilon, clip_threshold, beta1, beta2, weight_decay, learning_rate, grad / global_norm, *rest)
 
@@ -93,7 +92,7 @@ def _cast_adam(
     gradient: Any,
     global_norm: Any,
 ) -> None:
-    """Adam without correction of the moments, with decoupled weight decay, of a float16 gradient over `global_norm`."""
+    """Adam without bias correction, with decoupled weight decay, of a float16 gradient divided by `global_norm`."""
     moments(m, v, gradient.to(m.dtype) / global_norm, beta1, beta2)
     var.sub_(((m / (v.sqrt() + epsilon) + var.to(m.dtype) * decay) * lr).to(var.dtype))
 

@@ -1,4 +1,4 @@
-"""Gradients held within a norm."""
+"""Gradient clipping by norm."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["clip_by_global_norm", "clip_by_norm", "clip_by_norm_along"]
 
 
-def _wide(part: Tensor) -> Tensor:
-    """Norms are computed in float32 at least."""
+def _to_float32(part: Tensor) -> Tensor:
+    """Compute norms in float32 at least."""
     return part if part.dtype is torch.float64 else part.to(torch.float32)
 
 
@@ -25,7 +25,7 @@ def _wide(part: Tensor) -> Tensor:
 def clip_by_global_norm(
     x: list[Tensor] | tuple[Tensor, ...], clip_norm: Any = 1.0, use_norm: None = None
 ) -> Any:
-    """Tensors scaled so that the norm of all together is at most `clip_norm`."""
+    """Scale tensors so that their global norm is at most `clip_norm`."""
     if isinstance(clip_norm, (int, float)) and clip_norm <= 0:
         raise ArgumentValueError(
             f"For 'clip_by_global_norm', the argument 'clip_norm' must > 0.0, but got {clip_norm}."
@@ -38,7 +38,7 @@ def clip_by_global_norm(
         raise ArgumentValueError(
             "For 'clip_by_global_norm', 'x' must hold at least one tensor, but it is empty."
         )
-    squares = [_wide(part).square().sum() for part in x]
+    squares = [_to_float32(part).square().sum() for part in x]
     norm = torch.stack(squares).sum().sqrt()
     scale = clip_norm / torch.clamp(norm, min=clip_norm)
     return tuple((part * scale).to(part.dtype) for part in x)
@@ -51,25 +51,25 @@ def clip_by_norm(
     norm_type: float | int = 2.0,
     error_if_nonfinite: bool = False,
 ) -> Any:
-    """Tensors scaled so that the norm of all together, of any order, is at most `max_norm`."""
+    """Scale tensors so that their joint norm, of any order, is at most `max_norm`."""
     several = [x] if isinstance(x, Tensor) else list(x)
     if not several:
         raise ArgumentValueError("For 'clip_by_norm', 'x' must hold at least one tensor, but it is empty.")
-    norms = torch.stack([torch.linalg.vector_norm(_wide(part), float(norm_type)) for part in several])
+    norms = torch.stack([torch.linalg.vector_norm(_to_float32(part), float(norm_type)) for part in several])
     total = torch.linalg.vector_norm(norms, float(norm_type))
     if error_if_nonfinite and not bool(torch.isfinite(total)):
         raise OperationError(
             f"For clip_by_norm, the total norm of order {norm_type} from input is non-finite."
         )
-    # the small number keeps a norm of 0 from dividing by it
+    # the small number avoids a division by a norm of 0
     scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
-    made = tuple((part * scale).to(part.dtype) for part in several)
-    return made[0] if isinstance(x, Tensor) else made
+    clipped = tuple((part * scale).to(part.dtype) for part in several)
+    return clipped[0] if isinstance(x, Tensor) else clipped
 
 
 @op(accepts=FLOATS, dtype=SAME)
 def clip_by_norm_along(x: Tensor, clip_norm: Tensor, axis: Any = None) -> Tensor:
-    """A tensor whose norm along axes is above `clip_norm`, scaled down to it."""
+    """Scale a tensor down so that its norm along axes is at most `clip_norm`."""
     over = normalize_axes(() if axis is None else tuple(axis) if isinstance(axis, list) else axis, x.ndim)
     norm = torch.linalg.vector_norm(x, 2, over, True)
     return x * clip_norm / torch.maximum(norm, clip_norm.to(x.dtype))

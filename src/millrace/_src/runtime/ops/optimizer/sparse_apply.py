@@ -1,4 +1,4 @@
-"""Steps of optimizers by gradients of some rows only, in place; rows that come twice are added up first."""
+"""Optimizer updates with sparse gradients (some rows), in place; duplicate rows are summed first."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 ]
 
 
-def _whole(name: str, var: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of all rows, and which rows have one."""
+def _to_dense(name: str, var: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """Dense gradient, and the mask of rows that have one."""
     if indices.ndim != 1 or grad.shape[:1] != indices.shape or grad.shape[1:] != var.shape[1:]:
         raise ArgumentValueError(
             f"For '{name}', there must be a row of the gradient per index, but the shapes are {list(var.shape)}, "
@@ -47,37 +47,43 @@ def _whole(name: str, var: Tensor, grad: Tensor, indices: Tensor) -> tuple[Tenso
     return torch.zeros_like(var).index_add_(0, rows, grad), touched.reshape(-1, *(1,) * (var.ndim - 1))
 
 
-def _only(touched: Tensor, step: Any, o: Any, *parameters: Tensor, rest: tuple[Any, ...]) -> None:
-    """A step of all rows, of which only the touched ones are kept."""
+def _update_touched_rows(
+    touched: Tensor, step: Any, o: Any, *parameters: Tensor, rest: tuple[Any, ...]
+) -> None:
+    """Run an update on all rows, and keep it for the touched rows only."""
     copies = [parameter.clone() for parameter in parameters]
     step(o, *copies, *rest)
-    for parameter, made in zip(parameters, copies, strict=True):
-        parameter.copy_(torch.where(touched, made, parameter))
+    for parameter, updated in zip(parameters, copies, strict=True):
+        parameter.copy_(torch.where(touched, updated, parameter))
 
 
 def _adagrad(o: Any, var: Tensor, accum: Tensor, grad: Any, indices: Any) -> None:
-    """Adagrad of the rows that have a gradient."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, adagrad_step, o, var, accum, rest=(o.lr, whole))
+    """Adagrad for the rows with a gradient."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(touched, adagrad_step, o, var, accum, rest=(o.lr, whole))
 
 
 def _adagrad_v2(o: Any, var: Tensor, accum: Tensor, grad: Any, indices: Any) -> None:
-    """Adagrad of the rows that have a gradient, with epsilon."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, adagrad_v2_step, o, var, accum, rest=(o.lr, whole))
+    """Adagrad for the rows with a gradient, with epsilon."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(touched, adagrad_v2_step, o, var, accum, rest=(o.lr, whole))
 
 
 def _ftrl(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices: Any) -> None:
-    """Follow the regularised leader, in the rows that have a gradient."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+    """FTRL for the rows with a gradient."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(
+        touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power)
+    )
 
 
 def _ftrl_v2(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indices: Any) -> None:
-    """Follow the regularised leader, in the rows that have a gradient; `l2_shrinkage` pulls the weights towards 0."""
-    whole, touched = _whole(o.name, var, grad, indices)
+    """FTRL for the rows with a gradient; `l2_shrinkage` shrinks the weights towards 0."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
     pull = 2 * o.l2_shrinkage * var
-    _only(touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power))
+    _update_touched_rows(
+        touched, ftrl_step, o, var, accum, linear, rest=(whole, o.lr, o.l1, o.l2, o.lr_power)
+    )
     linear.add_(torch.where(touched, pull, 0.0))
     kept = linear.abs() > o.l1
     size = accum.pow(-o.lr_power) / o.lr + 2 * o.l2
@@ -87,9 +93,11 @@ def _ftrl_v2(o: Any, var: Tensor, accum: Tensor, linear: Tensor, grad: Any, indi
 def _adadelta(
     o: Any, var: Tensor, accum: Tensor, accum_update: Tensor, lr: Any, rho: Any, grad: Any, indices: Any
 ) -> None:
-    """Adadelta of the rows that have a gradient."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, adadelta_step, o, var, accum, accum_update, rest=(lr, rho, o.epsilon, whole))
+    """Adadelta for the rows with a gradient."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(
+        touched, adadelta_step, o, var, accum, accum_update, rest=(lr, rho, o.epsilon, whole)
+    )
 
 
 def _rms_step(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Tensor) -> None:
@@ -99,15 +107,15 @@ def _rms_step(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Tenso
 
 
 def _rms(o: Any, var: Tensor, ms: Tensor, mom: Tensor, lr: Any, grad: Any, indices: Any) -> None:
-    """RMSProp of the rows that have a gradient."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, _rms_step, o, var, ms, mom, rest=(lr, whole))
+    """RMSProp for the rows with a gradient."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(touched, _rms_step, o, var, ms, mom, rest=(lr, whole))
 
 
 def _proximal(o: Any, var: Tensor, accum: Tensor, lr: Any, l1: Any, l2: Any, grad: Any, indices: Any) -> None:
-    """Adagrad of the rows that have a gradient, then towards 0 by l1 and l2."""
-    whole, touched = _whole(o.name, var, grad, indices)
-    _only(touched, proximal_step, o, var, accum, rest=(lr, l1, l2, whole))
+    """Proximal Adagrad for the rows with a gradient, with L1 and L2 regularization."""
+    whole, touched = _to_dense(o.name, var, grad, indices)
+    _update_touched_rows(touched, proximal_step, o, var, accum, rest=(lr, l1, l2, whole))
 
 
 def _adam(
@@ -124,8 +132,8 @@ def _adam(
     gradient: Any,
     indices: Any,
 ) -> None:
-    """Adam of all rows; those without a gradient have one of 0."""
-    whole, _ = _whole(o.name, var, gradient, indices)
+    """Adam for all rows; rows without a gradient have gradient 0."""
+    whole, _ = _to_dense(o.name, var, gradient, indices)
     adam_step(o, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, whole)
 
 
@@ -143,10 +151,10 @@ def _lazy_adam(
     gradient: Any,
     indices: Any,
 ) -> None:
-    """Adam of the rows that have a gradient."""
-    whole, touched = _whole(o.name, var, gradient, indices)
+    """Adam for the rows with a gradient."""
+    whole, touched = _to_dense(o.name, var, gradient, indices)
     rest = (beta1_power, beta2_power, lr, beta1, beta2, epsilon, whole)
-    _only(touched, adam_step, o, var, m, v, rest=rest)
+    _update_touched_rows(touched, adam_step, o, var, m, v, rest=rest)
 
 
 _NEEDED: Any = inspect.Parameter.empty

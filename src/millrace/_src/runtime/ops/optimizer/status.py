@@ -1,4 +1,4 @@
-"""Flags of overflow."""
+"""Overflow flag: FloatStatus."""
 
 from __future__ import annotations
 

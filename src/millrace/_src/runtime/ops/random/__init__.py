@@ -1,1 +1,1 @@
-"""Random."""
+"""Random sampling."""

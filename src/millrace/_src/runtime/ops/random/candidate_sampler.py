@@ -1,4 +1,4 @@
-"""Classes drawn as candidates for a sampled loss, and whole numbers that nothing determines."""
+"""Candidate sampling for sampled losses: uniform and log-uniform samplers, accidental hits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 SampledCandidates = tuple[Tensor, Tensor, Tensor]
 
 
-def _check(
+def _check_arguments(
     name: str, true_classes: Tensor, num_true: Any, num_sampled: Any, unique: Any, range_max: Any
 ) -> None:
     for label, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
@@ -38,7 +38,7 @@ def _check(
         raise ArgumentTypeError(f"For '{name}', 'unique' must be a bool, but got {unique!r}.")
     if unique and num_sampled > range_max:
         raise ArgumentValueError(
-            f"For '{name}', 'num_sampled' must be at most 'range_max' where each is drawn once, but got "
+            f"For '{name}', 'num_sampled' must be at most 'range_max' for sampling without replacement, but got "
             f"{num_sampled} and "
             f"{range_max}."
         )
@@ -49,7 +49,7 @@ def _check(
 
 
 def _sample_classes(weights: Tensor, count: int, unique: bool, generator: torch.Generator | None) -> Tensor:
-    """So many classes at random by their weights; with `unique` none twice."""
+    """Sample classes by their weights; with `unique` without replacement."""
     return torch.multinomial(weights, count, replacement=not unique, generator=generator)
 
 
@@ -63,19 +63,20 @@ def uniform_candidate_sampler(
     seed: int = 0,
     remove_accidental_hits: bool = False,
 ) -> SampledCandidates:
-    """Classes below `range_max`, each as likely as any other; how often each true class and each drawn class is
-    expected. With `remove_accidental_hits` no true class is drawn."""
-    _check("UniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
+    """Sample classes uniformly from [0, range_max); returns also the expected counts of each true class and each
+    sampled class. With `remove_accidental_hits` no true class is sampled.
+    """
+    _check_arguments("UniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
     weights = torch.ones(range_max, device=true_classes.device)
     if remove_accidental_hits:
         weights = weights.index_fill(0, true_classes.reshape(-1).long().clamp(0, range_max - 1), 0.0)
-    drawn = _sample_classes(weights, num_sampled, unique, op_generator(seed, device=weights.device)).to(
+    sampled = _sample_classes(weights, num_sampled, unique, op_generator(seed, device=weights.device)).to(
         true_classes.dtype
     )
     expected = num_sampled / range_max
     like: Any = {"dtype": torch.float32, "device": true_classes.device}
     return (
-        drawn,
+        sampled,
         torch.full(true_classes.shape, expected, **like),
         torch.full((num_sampled,), expected, **like),
     )
@@ -93,29 +94,30 @@ def log_uniform_candidate_sampler(
     range_max: int = 5,
     seed: int = 0,
 ) -> SampledCandidates:
-    """Classes below `range_max`, the likelier the smaller, as words sorted by how common they are; how often each true
-    class and each drawn class is expected."""
-    _check("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
+    """Sample classes from [0, range_max) by a log-uniform distribution: small numbers are more likely, as for words
+    sorted by frequency. Returns also the expected counts of each true class and each sampled class.
+    """
+    _check_arguments("LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, range_max)
     generator = op_generator(seed, device=true_classes.device)
     weights = _log_uniform(torch.arange(range_max, device=true_classes.device), range_max)
-    drawn = _sample_classes(weights, num_sampled, unique, generator)
+    sampled = _sample_classes(weights, num_sampled, unique, generator)
     tries: Any = num_sampled
     if unique:
-        # drawing until so many are found takes, before each, as many tries as fall on those that are found already
-        found = torch.cumsum(weights[drawn], 0) - weights[drawn]
+        # sampling until `num_sampled` distinct classes are found: add the expected repeats before each
+        sampled_mass = torch.cumsum(weights[sampled], 0) - weights[sampled]
         chance = torch.rand(num_sampled, generator=generator, device=weights.device)
-        again = torch.log(chance.clamp_min(1e-30)) / torch.log(found.clamp(1e-30, 1 - 1e-6))
-        tries = num_sampled + again.floor().sum()
+        repeats = torch.log(chance.clamp_min(1e-30)) / torch.log(sampled_mass.clamp(1e-30, 1 - 1e-6))
+        tries = num_sampled + repeats.floor().sum()
 
     def expected(classes: Tensor) -> Tensor:
         share = _log_uniform(classes, range_max)
         return -torch.expm1(tries * torch.log1p(-share)) if unique else share * num_sampled
 
-    return drawn.to(true_classes.dtype), expected(true_classes), expected(drawn)
+    return sampled.to(true_classes.dtype), expected(true_classes), expected(sampled)
 
 
 def _log_uniform(classes: Tensor, range_max: int) -> Tensor:
-    """How likely each class is."""
+    """Probability of each class."""
     return torch.log1p(1 / (classes.to(torch.float32) + 1)) / math.log(range_max + 1)
 
 
@@ -126,8 +128,9 @@ LogUniformCandidateSampler = primitive("LogUniformCandidateSampler", log_uniform
 def compute_accidental_hits(
     true_classes: Tensor, sampled_candidates: Tensor, num_true: int = 1
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Where a sampled candidate is a true class: the row of the true class, the place of the candidate, and a weight of
-    the least float32 to push it out of a softmax."""
+    """Sampled candidates that are true classes: the row of the true class, the index of the candidate, and the lowest
+    float32 as weight, to remove it from a softmax.
+    """
     if isinstance(num_true, bool) or not isinstance(num_true, int):
         raise ArgumentTypeError(
             f"For 'ComputeAccidentalHits', 'num_true' must be an int, but got {num_true!r}."

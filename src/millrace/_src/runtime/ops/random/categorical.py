@@ -36,7 +36,7 @@ __all__ = [
 
 @op("ops", "Tensor", random=True, dtype=SAME, differentiable=False)
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """The tensor itself is filled with 1, with the chance p, and 0."""
+    """Fill the tensor with Bernoulli samples of probability `p`, in place."""
     with torch.no_grad():
         return input.bernoulli_(p, generator=_torch_generator(generator))
 
@@ -53,19 +53,19 @@ def _sample_bernoulli(input: Tensor, p: Any, generator: torch.Generator | None) 
 
 @op("ops", random=True, dtype=SAME)
 def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
-    """1 with the chance p, else 0, in the shape and type of a tensor."""
+    """Bernoulli samples with probability `p`, in the shape and dtype of a tensor."""
     return _sample_bernoulli(input, p, op_generator(seed, device=input.device))
 
 
 @op("mint:bernoulli", "Tensor:bernoulli", "ops:bernoulli_ext", random=True, dtype=SAME)
 def bernoulli_mint(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the chance that each element is, else 0."""
+    """Bernoulli samples; each element is the probability."""
     return torch.bernoulli(input, generator=getattr(generator, "_torch", generator))
 
 
 @op(random=True, dtype=SAME)
 def bernoulli_of(x: Tensor, p: Any, seed: int = -1, offset: int = 0) -> Tensor:
-    """1 with the chance p, else 0, in the shape and type of a tensor."""
+    """Bernoulli samples with probability `p`, in the shape and dtype of a tensor."""
     return _sample_bernoulli(x, p, op_generator(None if seed == -1 else seed, offset, device=x.device))
 
 
@@ -73,18 +73,18 @@ Bernoulli = primitive("Bernoulli", bernoulli_of, init=("seed", "offset"))
 
 
 def _sample_without_replacement(weights: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
-    """Numbers of elements in the order of a draw without replacement; those without weight come last."""
+    """Indices sampled by weight without replacement; elements without weight come last."""
     chance = torch.rand(weights.shape, generator=generator, device=weights.device).clamp(min=2**-30)
     return torch.topk(torch.log(chance) / weights.clamp(min=2**-60), count).indices
 
 
 @op("ops", "Tensor", random=True, dtype=UNCHECKED)
 def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed: int | None = None) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
     if not replacement:
         if num_samples > input.shape[-1]:
             raise ArgumentValueError(
-                f"For 'multinomial', at most {input.shape[-1]} samples can be drawn without replacement, but got "
+                f"For 'multinomial', at most {input.shape[-1]} samples are possible without replacement, but got "
                 f"{num_samples}."
             )
         return _sample_without_replacement(input, num_samples, op_generator(seed, device=input.device)).to(
@@ -98,7 +98,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = True, seed:
 def multinomial_mint(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
 ) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
     return torch.multinomial(
         input, num_samples, replacement, generator=getattr(generator, "_torch", generator)
     )
@@ -108,7 +108,7 @@ def multinomial_mint(
 def multinomial_of(
     x: Tensor, num_samples: Any, seed: int = 0, seed2: int = 0, dtype: Any = torch.int32
 ) -> Tensor:
-    """Numbers of elements, drawn with their weights, with replacement."""
+    """Indices sampled from a multinomial distribution with the given weights, with replacement."""
     generator = op_generator(seed, seed2, device=x.device)
     return torch.multinomial(x.float(), int(num_samples), True, generator=generator).to(dtype)
 
@@ -120,7 +120,7 @@ Multinomial = primitive("Multinomial", multinomial_of, init=("seed", "seed2", "d
 def multinomial_with_replacement(
     x: Tensor, seed: Any, offset: Any, numsamples: int, replacement: bool = False
 ) -> Tensor:
-    """Numbers of elements, drawn with their weights."""
+    """Indices sampled from a multinomial distribution with the given weights."""
     generator = op_generator(int(seed), int(offset), device=x.device)
     if replacement:
         return torch.multinomial(x.float(), numsamples, True, generator=generator)
@@ -132,15 +132,15 @@ MultinomialWithReplacement = primitive(
 )
 
 
-def _categories(logits: Tensor, count: int, seed: Any, dtype: torch.dtype) -> Tensor:
+def _sample_categories(logits: Tensor, count: int, seed: Any, dtype: torch.dtype) -> Tensor:
     generator = op_generator(int(seed), device=logits.device)
     return torch.multinomial(torch.softmax(logits.float(), -1), count, True, generator=generator).to(dtype)
 
 
 @op("ops", "Tensor", random=True, dtype=UNCHECKED)
 def random_categorical(logits: Tensor, num_sample: int, seed: Any = 0, dtype: Any = torch.int64) -> Tensor:
-    """Per row, numbers of classes drawn with the chances that the logits say."""
-    return _categories(logits, num_sample, seed, dtype)
+    """Class indices per row, sampled from the categorical distribution of the logits."""
+    return _sample_categories(logits, num_sample, seed, dtype)
 
 
 RandomCategorical = primitive("RandomCategorical", random_categorical, init=("dtype",))
@@ -149,27 +149,27 @@ RandomCategorical = primitive("RandomCategorical", random_categorical, init=("dt
 def _sample_masked_indices(
     mask: Tensor, count: int, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """So many places where a mask holds, in a random order; the rest is 0 and marked."""
+    """Random coordinates where a mask is true; missing ones are 0 and marked."""
     flat = mask.reshape(-1)
     keys = torch.rand(flat.shape, generator=generator, device=mask.device)
     keys = torch.where(flat, keys, -1.0)
     if count > flat.numel():
         keys = torch.nn.functional.pad(keys, (0, count - flat.numel()), value=-1.0)
-    chosen, places = torch.topk(keys, count)
+    chosen, positions = torch.topk(keys, count)
     there = chosen >= 0
-    coordinates = torch.unravel_index(torch.where(there, places, 0), mask.shape)
+    coordinates = torch.unravel_index(torch.where(there, positions, 0), mask.shape)
     return torch.stack(coordinates, 1).to(torch.int32), there
 
 
 @op("ops", random=True, dtype=UNCHECKED, differentiable=False)
 def choice_with_mask(input_x: Tensor, count: int = 256, seed: int | None = None) -> Any:
-    """So many random places where a mask holds, and which of them are there at all."""
+    """Random coordinates where a mask is true, and the mask of valid ones."""
     return _sample_masked_indices(input_x, count, op_generator(seed, device=input_x.device))
 
 
 @op(random=True, dtype=UNCHECKED, differentiable=False)
 def random_choice_with_mask(input_x: Tensor, count: int = 256, seed: int = 0, seed2: int = 0) -> Any:
-    """So many random places where a mask holds, and which of them are there at all."""
+    """Random coordinates where a mask is true, and the mask of valid ones."""
     return _sample_masked_indices(input_x, count, op_generator(seed, seed2, device=input_x.device))
 
 

@@ -1,4 +1,4 @@
-"""Random numbers of other distributions, and random choices."""
+"""Sampling from gamma, Poisson, Laplace, Cauchy, log-normal and truncated normal distributions."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ __all__ = [
 
 
 def _repeat_parameters(shape: Any, *parameters: Tensor) -> tuple[Tensor, ...]:
-    """Parameters repeated in a shape that goes before their own."""
+    """Repeat parameters in a shape that precedes their own."""
     common = torch.broadcast_shapes(*(each.shape for each in parameters))
     return tuple(each.expand(*to_shape((shape,)), *common) for each in parameters)
 
 
 def _broadcast(shape: Any, *parameters: Tensor) -> list[Tensor]:
-    """Parameters in a shape that they broadcast to."""
+    """Broadcast parameters to a shape."""
     return [
         each.expand(torch.broadcast_shapes(to_shape((shape,)), *(p.shape for p in parameters)))
         for each in parameters
@@ -63,14 +63,14 @@ def _gamma(alpha: Tensor, generator: torch.Generator | None) -> Tensor:
 
 @op("ops", random=True, dtype=UNCHECKED)
 def gamma(shape: Any, alpha: Tensor, beta: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of gamma distributions with these shapes and rates."""
+    """Samples from gamma distributions with the given shapes and rates."""
     form, rate = _broadcast(shape, alpha, beta)
     return _gamma(form, op_generator(seed)) / rate
 
 
 @op(random=True, dtype=UNCHECKED)
 def gamma_of(shape: Any, alpha: Tensor, beta: Tensor, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Numbers of gamma distributions with these shapes and rates."""
+    """Samples from gamma distributions with the given shapes and rates."""
     form, rate = _broadcast(shape, alpha, beta)
     return _gamma(form, op_generator(seed, seed2)) / rate
 
@@ -80,13 +80,13 @@ Gamma = primitive("Gamma", gamma_of, init=("seed", "seed2"))
 
 @op("ops", random=True, dtype=UNCHECKED)
 def random_gamma(shape: Any, alpha: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of gamma distributions with these shapes."""
+    """Samples from gamma distributions with the given shapes."""
     return _gamma(_repeat_parameters(shape, alpha)[0], op_generator(seed))
 
 
 @op(random=True, dtype=UNCHECKED)
 def random_gamma_of(shape: Any, alpha: Tensor, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Numbers of gamma distributions with these shapes."""
+    """Samples from gamma distributions with the given shapes."""
     return _gamma(_repeat_parameters(shape, alpha)[0], op_generator(seed, seed2))
 
 
@@ -95,13 +95,13 @@ RandomGamma = primitive("RandomGamma", random_gamma_of, init=("seed", "seed2"))
 
 @op("ops", random=True, dtype=UNCHECKED)
 def poisson(shape: Any, mean: Tensor, seed: int | None = None) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
     return torch.poisson(_broadcast(shape, mean)[0].contiguous(), op_generator(seed)).to(torch.int32)
 
 
 @op(random=True, dtype=UNCHECKED)
 def poisson_of(shape: Any, mean: Tensor, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
     return torch.poisson(_broadcast(shape, mean)[0].contiguous(), op_generator(seed, seed2)).to(torch.int32)
 
 
@@ -110,7 +110,7 @@ Poisson = primitive("Poisson", poisson_of, init=("seed", "seed2"))
 
 @op("ops", random=True, dtype=UNCHECKED)
 def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any = torch.float32) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
     return torch.poisson(_repeat_parameters(shape, rate)[0].contiguous(), op_generator(seed)).to(dtype)
 
 
@@ -118,7 +118,7 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None, dtype: Any
 def random_poisson_of(
     shape: Any, rate: Tensor, seed: int = 0, seed2: int = 0, dtype: Any = torch.int64
 ) -> Tensor:
-    """Counts of Poisson distributions with these means."""
+    """Samples from Poisson distributions with the given means."""
     return torch.poisson(_repeat_parameters(shape, rate)[0].contiguous(), op_generator(seed, seed2)).to(dtype)
 
 
@@ -126,26 +126,26 @@ RandomPoisson = primitive("RandomPoisson", random_poisson_of, init=("seed", "see
 
 
 def _laplace(shape: Any, generator: torch.Generator | None) -> Tensor:
-    made = torch.rand(shape, generator=generator) - 0.5
-    return -made.sign() * torch.log1p(-2 * made.abs().clamp(max=0.5 - 2**-25))
+    uniform = torch.rand(shape, generator=generator) - 0.5
+    return -uniform.sign() * torch.log1p(-2 * uniform.abs().clamp(max=0.5 - 2**-25))
 
 
 @op("ops", random=True, dtype=UNCHECKED)
 def laplace(shape: Any, mean: Tensor, lambda_param: Tensor, seed: int | None = None) -> Tensor:
-    """Numbers of Laplace distributions with these means and scales."""
+    """Samples from Laplace distributions with the given means and scales."""
     whole = torch.broadcast_shapes(to_shape((shape,)), mean.shape, lambda_param.shape)
     return _laplace(whole, op_generator(seed)) * lambda_param + mean
 
 
 @op("ops", random=True, dtype=UNCHECKED)
 def standard_laplace(shape: Any, seed: int | None = None) -> Tensor:
-    """Numbers of the Laplace distribution with mean 0 and scale 1."""
+    """Samples from the Laplace distribution with mean 0 and scale 1."""
     return _laplace(to_shape((shape,)), op_generator(seed))
 
 
 @op(random=True, dtype=UNCHECKED)
 def standard_laplace_of(shape: Any, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Numbers of the Laplace distribution with mean 0 and scale 1."""
+    """Samples from the Laplace distribution with mean 0 and scale 1."""
     return _laplace(to_shape((shape,)), op_generator(seed, seed2))
 
 
@@ -153,15 +153,15 @@ StandardLaplace = primitive("StandardLaplace", standard_laplace_of, init=("seed"
 
 
 def _sample_truncated_normal(shape: Any, low: Any, high: Any, generator: torch.Generator | None) -> Tensor:
-    """Normal numbers between limits, by the inverse of the distribution."""
+    """Samples from a truncated normal distribution, by the inverse distribution function."""
     first, last = torch.special.ndtr(low), torch.special.ndtr(high)
-    made = torch.rand(shape, generator=generator, dtype=torch.float64)
-    return torch.special.ndtri((first + (last - first) * made).clamp(1e-300, 1 - 1e-16))
+    uniform = torch.rand(shape, generator=generator, dtype=torch.float64)
+    return torch.special.ndtri((first + (last - first) * uniform).clamp(1e-300, 1 - 1e-16))
 
 
 @op(random=True, dtype=UNCHECKED)
 def truncated_normal(shape: Any, dtype: Any = torch.float32, seed: int = 0, seed2: int = 0) -> Tensor:
-    """Normal numbers within two deviations of 0."""
+    """Samples from the standard normal distribution, truncated at two standard deviations."""
     end = torch.tensor(2.0, dtype=torch.float64)
     return _sample_truncated_normal(to_shape((shape,)), -end, end, op_generator(seed, seed2)).to(dtype)
 
@@ -173,14 +173,14 @@ TruncatedNormal = primitive("TruncatedNormal", truncated_normal, init=("dtype", 
 def parameterized_truncated_normal(
     shape: Any, mean: Tensor, stdevs: Tensor, min: Tensor, max: Tensor, seed: int = 0, seed2: int = 0
 ) -> Tensor:
-    """Normal numbers between limits; the parameters are one per slice of the first axis."""
+    """Samples from truncated normal distributions; one set of parameters per slice of the first axis."""
     whole = to_shape((shape,))
     column = (-1, *[1] * (len(whole) - 1))
     centre, spread, low, high = (each.double().reshape(column) for each in (mean, stdevs, min, max))
-    made = _sample_truncated_normal(
+    samples = _sample_truncated_normal(
         whole, (low - centre) / spread, (high - centre) / spread, op_generator(seed, seed2)
     )
-    return (made * spread + centre).to(mean.dtype)
+    return (samples * spread + centre).to(mean.dtype)
 
 
 ParameterizedTruncatedNormal = primitive(
@@ -190,13 +190,13 @@ ParameterizedTruncatedNormal = primitive(
 
 @op("Tensor", random=True, dtype=UNCHECKED)
 def cauchy(input: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Numbers of a Cauchy distribution, in the shape of the tensor."""
+    """Samples from a Cauchy distribution, in the shape of the tensor."""
     return torch.empty_like(input, dtype=torch.float32).cauchy_(median, sigma)
 
 
 @op(random=True, dtype=UNCHECKED)
 def cauchy_of(size: Any, median: float = 0.0, sigma: float = 1.0) -> Tensor:
-    """Numbers of a Cauchy distribution."""
+    """Samples from a Cauchy distribution."""
     return torch.empty(to_shape((size,))).cauchy_(median, sigma)
 
 
@@ -205,7 +205,7 @@ Cauchy = primitive("Cauchy", cauchy_of, init=("size", "median", "sigma"))
 
 @op("Tensor", random=True, dtype=SAME)
 def log_normal(input: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:
-    """Numbers whose logarithms are normal, in the shape of the tensor."""
+    """Samples from a log-normal distribution, in the shape of the tensor."""
     return torch.empty_like(input).log_normal_(mean, std)
 
 

@@ -28,13 +28,13 @@ __all__ = [
 
 @op("ops", random=True, dtype=UNCHECKED)
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = torch.int64) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
+    """Random permutation of the integers in [0, n)."""
     return torch.randperm(int(n), generator=op_generator(seed, offset), dtype=torch.int64).to(dtype)
 
 
 @op("mint:randperm", random=True, dtype=UNCHECKED)
 def randperm_mint(n: int, *, generator: Any = None, dtype: Any = torch.int64) -> Tensor:
-    """The numbers from 0 up to n in a random order."""
+    """Random permutation of the integers in [0, n)."""
     return torch.randperm(n, generator=_torch_generator(generator), dtype=dtype)
 
 
@@ -43,15 +43,15 @@ RandpermV2 = primitive("RandpermV2", randperm, init=("seed", "offset", "dtype"))
 
 @op(random=True, dtype=UNCHECKED)
 def randperm_padded(n: Tensor, max_length: int = 1, pad: int = -1, dtype: Any = torch.int32) -> Tensor:
-    """The numbers from 0 up to n in a random order, filled up to a length."""
+    """Random permutation of the integers in [0, n), padded to a length."""
     count = int(n)
     if count > max_length:
         raise ArgumentValueError(
             f"For 'Randperm', 'n' must be at most 'max_length' ({max_length}), but got {count}."
         )
-    made = torch.full((max_length,), pad, dtype=dtype)
-    made[:count] = torch.randperm(count).to(dtype)
-    return made
+    permutation = torch.full((max_length,), pad, dtype=dtype)
+    permutation[:count] = torch.randperm(count).to(dtype)
+    return permutation
 
 
 Randperm = primitive("Randperm", randperm_padded)
@@ -59,7 +59,7 @@ Randperm = primitive("Randperm", randperm_padded)
 
 @op("ops", random=True, dtype=SAME)
 def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
-    """The slices of the first axis in a random order."""
+    """Shuffle the slices of the first axis."""
     return (
         x[torch.randperm(x.shape[0], generator=op_generator(seed, device=x.device), device=x.device)]
         if x.ndim
@@ -69,7 +69,7 @@ def shuffle(x: Tensor, seed: int | None = None) -> Tensor:
 
 @op(random=True, dtype=SAME)
 def shuffle_of(x: Tensor, seed: int = 0, seed2: int = 0) -> Tensor:
-    """The slices of the first axis in a random order."""
+    """Shuffle the slices of the first axis."""
     return shuffle.raw(x, seed * 31 + seed2 if seed or seed2 else None)
 
 

@@ -1,1 +1,1 @@
-"""Scipy."""
+"""SciPy's functions on tensors."""

@@ -1,4 +1,4 @@
-"""Rows given to columns at the least cost."""
+"""Linear sum assignment (minimum-cost bipartite matching)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["linear_sum_assignment"]
 _ALL = 2**63 - 1
 
 
-def _least(cost: list[list[float]]) -> list[int]:
-    """The column of each row, of a matrix that is at least as wide as high: shortest augmenting paths, with prices of
-    rows and columns (Jonker and Volgenant)."""
+def _solve_assignment(cost: list[list[float]]) -> list[int]:
+    """Column assigned to each row of a matrix that is at least as wide as high, by shortest augmenting paths with dual
+    variables (Jonker and Volgenant).
+    """
     height, width = len(cost), len(cost[0])
     rows, columns = [0.0] * (height + 1), [0.0] * (width + 1)
-    owner = [0] * (width + 1)  # the row (from 1) that has each column (from 1); 0 is none
+    owner = [0] * (width + 1)  # row (from 1) assigned to each column (from 1); 0 is none
     for row in range(1, height + 1):
         owner[0], at = row, 0
         away, before, seen = [float("inf")] * (width + 1), [0] * (width + 1), [False] * (width + 1)
@@ -48,19 +49,20 @@ def _least(cost: list[list[float]]) -> list[int]:
         while at:
             owner[at] = owner[before[at]]
             at = before[at]
-    found = [0] * height
+    assignment = [0] * height
     for column in range(1, width + 1):
         if owner[column]:
-            found[owner[column] - 1] = column - 1
-    return found
+            assignment[owner[column] - 1] = column - 1
+    return assignment
 
 
 @op("scipy.optimize", dtype=UNCHECKED, differentiable=False)
 def linear_sum_assignment(
     cost_matrix: Tensor, maximize: bool, dimension_limit: Any = _ALL
 ) -> tuple[Tensor, Tensor]:
-    """Rows and columns that belong together, so that the sum of their costs is least (or largest). Only the first
-    `dimension_limit` columns are looked at; what finds no partner is -1."""
+    """Assign rows to columns so that the sum of costs is minimal (or maximal). Only the first `dimension_limit`
+    columns are used; a missing partner is -1.
+    """
     name = "linear_sum_assignment"
     if not isinstance(maximize, bool):
         raise ArgumentTypeError(f"For '{name}', 'maximize' must be a bool, but got {maximize!r}.")
@@ -81,9 +83,9 @@ def linear_sum_assignment(
     tall = seen.shape[0] > seen.shape[1]
     costs = to_python_list(seen.t() if tall else seen)
     one = list(range(len(costs)))
-    other = _least(costs) if costs else []
-    rows, columns = (other, one) if tall else (one, other)
+    assigned = _solve_assignment(costs) if costs else []
+    rows, columns = (assigned, one) if tall else (one, assigned)
     pairs = sorted(zip(rows, columns, strict=True))
     lack = min(cost_matrix.shape) - len(pairs)
-    made = torch.tensor([*pairs, *[(-1, -1)] * lack], dtype=torch.int64).reshape(-1, 2)
-    return made[:, 0].contiguous(), made[:, 1].contiguous()
+    index_pairs = torch.tensor([*pairs, *[(-1, -1)] * lack], dtype=torch.int64).reshape(-1, 2)
+    return index_pairs[:, 0].contiguous(), index_pairs[:, 1].contiguous()

@@ -1,1 +1,1 @@
-"""Signal."""
+"""Signal processing."""

@@ -1,4 +1,4 @@
-"""Fourier transforms."""
+"""Discrete Fourier transforms: fft, ifft, rfft, fft2, fftn, fftshift, fftfreq."""
 
 from __future__ import annotations
 
@@ -41,133 +41,133 @@ __all__ = [
 
 @op("ops", dtype=UNCHECKED)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform along an axis."""
+    """Discrete Fourier transform over an axis."""
     return torch.fft.fft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse transform along an axis."""
+    """Inverse discrete Fourier transform over an axis."""
     return torch.fft.ifft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of real numbers along an axis, without the half that mirrors the other."""
+    """Discrete Fourier transform of real input along an axis, without the redundant half."""
     return torch.fft.rfft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along an axis."""
+    """Inverse of `rfft`: real output along an axis."""
     return torch.fft.irfft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal that mirrors itself."""
+    """Discrete Fourier transform of a Hermitian-symmetric signal, given by half of it: real output."""
     return torch.fft.hfft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """Half of the signal whose transform is real."""
+    """Inverse of `hfft`: half of the Hermitian-symmetric signal."""
     return torch.fft.ihfft(input, n, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform along two axes."""
+    """Two-dimensional discrete Fourier transform."""
     return torch.fft.fft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse transform along two axes."""
+    """Two-dimensional inverse discrete Fourier transform."""
     return torch.fft.ifft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The transform of real numbers along two axes, without the half that mirrors the other."""
+    """Two-dimensional discrete Fourier transform of real input, without the redundant half."""
     return torch.fft.rfft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along two axes."""
+    """Inverse of `rfft2`: real output."""
     return torch.fft.irfft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal of two axes that mirrors itself."""
+    """Two-dimensional discrete Fourier transform of a Hermitian-symmetric signal: real output."""
     return torch.fft.hfft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """Half of the signal of two axes whose transform is real."""
+    """Inverse of `hfft2`: half of the Hermitian-symmetric signal."""
     return torch.fft.ihfft2(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The transform along axes."""
+    """N-dimensional discrete Fourier transform."""
     return torch.fft.fftn(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse transform along axes."""
+    """N-dimensional inverse discrete Fourier transform."""
     return torch.fft.ifftn(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The transform of real numbers along axes, without the half that mirrors the other."""
+    """N-dimensional discrete Fourier transform of real input, without the redundant half."""
     return torch.fft.rfftn(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Real numbers from half of a transform along axes."""
+    """Inverse of `rfftn`: real output."""
     return torch.fft.irfftn(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The real transform of half of a signal that mirrors itself."""
+    """N-dimensional discrete Fourier transform of a Hermitian-symmetric signal: real output."""
     return torch.fft.hfftn(input, s, dim, norm)
 
 
 @op("ops", dtype=UNCHECKED)
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """Half of the signal whose transform is real."""
+    """Inverse of `hfftn`: half of the Hermitian-symmetric signal."""
     return torch.fft.ihfftn(input, s, dim, norm)
 
 
 @op("ops", dtype=SAME)
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The frequency 0 in the middle."""
+    """Shift the zero-frequency component to the center."""
     return torch.fft.fftshift(input, dim)
 
 
 @op("ops", dtype=SAME)
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The frequency 0 at the start again."""
+    """Inverse of `fftshift`."""
     return torch.fft.ifftshift(input, dim)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
-    """The frequencies of a transform of n elements, `d` apart."""
+    """Sample frequencies of a discrete Fourier transform of n elements with spacing `d`."""
     return torch.fft.fftfreq(n, d, dtype=dtype or torch.float32)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
-    """The frequencies of a transform of n real elements, `d` apart."""
+    """Sample frequencies of `rfft` of n elements with spacing `d`."""
     return torch.fft.rfftfreq(n, d, dtype=dtype or torch.float32)
 
 
@@ -181,7 +181,7 @@ def fft_with_size(
     onesided: bool = True,
     signal_sizes: Any = (),
 ) -> Tensor:
-    """The transform along the last axes: forth or back, of complex or of real numbers."""
+    """Discrete Fourier transform along the last axes: forward or inverse, complex or real."""
     over = tuple(range(-signal_ndim, 0))
     sizes = tuple(signal_sizes) or None
     if not real:

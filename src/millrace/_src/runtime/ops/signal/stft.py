@@ -14,10 +14,10 @@ from millrace._src.runtime.ops.declare.registry import op
 __all__ = ["STFT", "stft", "stft_of"]
 
 
-def _spectra(
+def _compute_spectra(
     x: Tensor, window: Tensor, n_fft: int, hop_length: int, win_length: int, normalized: bool, onesided: bool
 ) -> Tensor:
-    """The spectrum of each window: (batch, frequencies, windows), or without the batch."""
+    """Spectrum of each window: (batch, frequencies, windows), or without the batch."""
     if x.ndim not in (1, 2):
         raise ArgumentValueError(
             f"For 'STFT', 'x' must have one or two axes, but got the shape {list(x.shape)}."
@@ -39,9 +39,9 @@ def _spectra(
     padded = F.pad(window, (before, n_fft - win_length - before))
     pieces = x.unfold(-1, n_fft, hop_length) * padded
     whole = pieces.is_complex() or not onesided
-    made = torch.fft.fft(pieces) if whole else torch.fft.rfft(pieces)
-    made = made.transpose(-1, -2)
-    return made / n_fft**0.5 if normalized else made
+    spectra = torch.fft.fft(pieces) if whole else torch.fft.rfft(pieces)
+    spectra = spectra.transpose(-1, -2)
+    return spectra / n_fft**0.5 if normalized else spectra
 
 
 @op("ops", dtype=UNCHECKED)
@@ -57,9 +57,10 @@ def stft(
     onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Tensor:
-    """The Fourier transform of each window of a signal, `hop_length` (n_fft / 4) apart. With `center` half a window of
-    padding is put at both ends. Real signals give half of each transform and pairs of numbers, unless asked
-    otherwise."""
+    """Short-time Fourier transform: the transform of windows `hop_length` (n_fft / 4) apart. With `center` half a
+    window of padding is added at both ends. Real signals give half of each transform, as pairs of real numbers by
+    default.
+    """
     whole = x.is_complex() or (window is not None and window.is_complex())
     hop = n_fft // 4 if hop_length is None else hop_length
     wide = n_fft if win_length is None else win_length
@@ -78,8 +79,10 @@ def stft(
         rows = x if x.ndim == 2 else x.unsqueeze(0)
         rows = F.pad(rows, (n_fft // 2, n_fft // 2), mode=modes[pad_mode])
         x = rows if x.ndim == 2 else rows.squeeze(0)
-    made = _spectra(x, window, n_fft, hop, wide, normalized, not whole if onesided is None else onesided)
-    return made if (whole if return_complex is None else return_complex) else torch.view_as_real(made)
+    spectra = _compute_spectra(
+        x, window, n_fft, hop, wide, normalized, not whole if onesided is None else onesided
+    )
+    return spectra if (whole if return_complex is None else return_complex) else torch.view_as_real(spectra)
 
 
 @op(dtype=UNCHECKED)
@@ -93,9 +96,9 @@ def stft_of(
     onesided: bool,
     return_complex: bool,
 ) -> Tensor:
-    """The Fourier transform of each window of a signal, `hop_length` apart."""
-    made = _spectra(x, window, n_fft, hop_length, win_length, normalized, onesided)
-    return made if return_complex else torch.view_as_real(made)
+    """Short-time Fourier transform with windows `hop_length` apart."""
+    spectra = _compute_spectra(x, window, n_fft, hop_length, win_length, normalized, onesided)
+    return spectra if return_complex else torch.view_as_real(spectra)
 
 
 STFT = primitive("STFT", stft_of)

@@ -1,4 +1,4 @@
-"""Windows of signals, and the Fourier transform of a signal window by window."""
+"""Window functions: hann_window, hamming_window, kaiser_window."""
 
 from __future__ import annotations
 
@@ -25,56 +25,63 @@ __all__ = [
     "kaiser_window",
 ]
 
-_LONGEST = 1_000_000
+_MAX_LENGTH = 1_000_000
 
 
-def _length(name: str, given: Any, periodic: Any, dtype: torch.dtype | None) -> int:
-    """How long a window is, once all arguments are as they must be."""
+def _check_length(name: str, window_length: Any, periodic: Any, dtype: torch.dtype | None) -> int:
+    """Length of a window, after the arguments are checked."""
     if not isinstance(periodic, bool):
         raise ArgumentTypeError(f"For '{name}', 'periodic' must be a bool, but got {periodic!r}.")
     if dtype is not None and not dtype.is_floating_point:
         raise ArgumentTypeError(f"For '{name}', 'dtype' must be a type of floating numbers, but got {dtype}.")
-    if isinstance(given, Tensor):
-        if given.is_floating_point() or given.is_complex() or given.dtype is torch.bool:
+    if isinstance(window_length, Tensor):
+        if (
+            window_length.is_floating_point()
+            or window_length.is_complex()
+            or window_length.dtype is torch.bool
+        ):
             raise ArgumentTypeError(
-                f"For '{name}', the length must be of int32 or int64, but got {given.dtype}."
+                f"For '{name}', the length must be of int32 or int64, but got {window_length.dtype}."
             )
-        if given.numel() != 1:
+        if window_length.numel() != 1:
             raise ArgumentValueError(
-                f"For '{name}', the length must be one number, but got {given.tolist()}."
+                f"For '{name}', the length must be one number, but got {window_length.tolist()}."
             )
-        given = int(given)
-    if isinstance(given, bool) or not isinstance(given, int):
+        window_length = int(window_length)
+    if isinstance(window_length, bool) or not isinstance(window_length, int):
         raise ArgumentTypeError(
-            f"For '{name}', the length must be an int or a Tensor of one, but got {given!r}."
+            f"For '{name}', the length must be an int or a Tensor of one, but got {window_length!r}."
         )
-    if not 0 <= given <= _LONGEST:
-        raise ArgumentValueError(f"For '{name}', the length must be in [0, {_LONGEST}], but got {given}.")
-    return given
+    if not 0 <= window_length <= _MAX_LENGTH:
+        raise ArgumentValueError(
+            f"For '{name}', the length must be in [0, {_MAX_LENGTH}], but got {window_length}."
+        )
+    return window_length
 
 
 def _window(
     length: int, periodic: bool, dtype: torch.dtype | None, shape: Callable[[Tensor, float], Tensor]
 ) -> Tensor:
-    """The window whose shape is given as a function of places and of the last place; one point is 1. It is computed in
-    float64: a window is short, and made once."""
-    kind = dtype or torch.float32
+    """Window with a shape given as a function of the positions and the last position; a single point is 1. It is
+    computed in float64.
+    """
+    window_dtype = dtype or torch.float32
     if length <= 1:
-        return torch.ones(length, dtype=kind)
-    return shape(torch.arange(length, dtype=torch.float64), length - (not periodic)).to(kind)
+        return torch.ones(length, dtype=window_dtype)
+    return shape(torch.arange(length, dtype=torch.float64), length - (not periodic)).to(window_dtype)
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """A window that rises and falls in straight lines."""
-    length = _length("BartlettWindow", window_length, periodic, dtype)
+    """Bartlett window: triangular."""
+    length = _check_length("BartlettWindow", window_length, periodic, dtype)
     return _window(length, periodic, dtype, lambda n, last: 1 - torch.abs(2 * n / last - 1))
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """Blackman's window: 0.42 - 0.5 cos + 0.08 cos of the double."""
-    length = _length("BlackmanWindow", window_length, periodic, dtype)
+    """Blackman window: 0.42 - 0.5 cos(x) + 0.08 cos(2 x)."""
+    length = _check_length("BlackmanWindow", window_length, periodic, dtype)
 
     def shape(n: Tensor, last: float) -> Tensor:
         turn = 2 * torch.pi * n / last
@@ -92,8 +99,8 @@ def hamming_window(
     *,
     dtype: Any = None,
 ) -> Tensor:
-    """Hamming's window: alpha - beta cos."""
-    length = _length("hamming_window", window_length, periodic, dtype)
+    """Hamming window: alpha - beta cos(x)."""
+    length = _check_length("hamming_window", window_length, periodic, dtype)
     for label, value in (("alpha", alpha), ("beta", beta)):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ArgumentTypeError(f"For 'hamming_window', '{label}' must be a number, but got {value!r}.")
@@ -104,7 +111,7 @@ def hamming_window(
 def hamming_window_of(
     length: Tensor, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, dtype: Any = torch.float32
 ) -> Tensor:
-    """Hamming's window: alpha - beta cos. The length is a tensor of one number."""
+    """Hamming window: alpha - beta cos(x). The length is a tensor of one number."""
     if not isinstance(length, Tensor):
         raise ArgumentTypeError(f"For 'HammingWindow', 'length' must be a Tensor, but got {length!r}.")
     if length.ndim != 1:
@@ -116,18 +123,20 @@ def hamming_window_of(
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:
-    """Von Hann's window: half of 1 - cos; float64 where no type is given."""
-    length = _length("hann_window", window_length, periodic, dtype)
-    kind = dtype or torch.float64
-    return _window(length, periodic, kind, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last))
+    """Hann window: 0.5 (1 - cos(x)); float64 by default."""
+    length = _check_length("hann_window", window_length, periodic, dtype)
+    window_dtype = dtype or torch.float64
+    return _window(
+        length, periodic, window_dtype, lambda n, last: 0.5 - 0.5 * torch.cos(2 * torch.pi * n / last)
+    )
 
 
 @op("ops", dtype=UNCHECKED, differentiable=False)
 def kaiser_window(
     window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None
 ) -> Tensor:
-    """Kaiser's window, narrower the larger beta is; float64 where no type is given."""
-    length = _length("kaiser_window", window_length, periodic, dtype)
+    """Kaiser window, narrower for larger `beta`; float64 by default."""
+    length = _check_length("kaiser_window", window_length, periodic, dtype)
     width = torch.as_tensor(beta, dtype=torch.float64)
 
     def shape(n: Tensor, last: float) -> Tensor:

@@ -1,1 +1,1 @@
-"""Sparse."""
+"""Sparse tensors."""

@@ -1,4 +1,4 @@
-"""Tensors of which only some rows are held: what they are made of, and their sum with whole ones."""
+"""RowTensor operations: values, indices, sum with a dense tensor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ make_row_tensor_inner = make_row_tensor
 export_names(__name__, "ops", "make_row_tensor_inner")
 
 
-def _rows(name: str, x: Any) -> RowTensor:
+def _check_row_tensor(name: str, x: Any) -> RowTensor:
     if not isinstance(x, RowTensor):
         raise ArgumentTypeError(f"For '{name}', the input must be a RowTensor, but got {x!r}.")
     return x
@@ -32,34 +32,34 @@ def _rows(name: str, x: Any) -> RowTensor:
 
 @public("ops")
 def row_tensor_get_values(x: RowTensor) -> Tensor:
-    """The rows that are held.
+    """Values of the stored rows.
 
     >>> rows = RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (2, 2))
     >>> row_tensor_get_values(rows).shape
     (1, 2)
     """
-    return _rows("row_tensor_get_values", x).values
+    return _check_row_tensor("row_tensor_get_values", x).values
 
 
 @public("ops")
 def row_tensor_get_indices(x: RowTensor) -> Tensor:
-    """The numbers of the rows that are held."""
-    return _rows("row_tensor_get_indices", x).indices
+    """Indices of the stored rows."""
+    return _check_row_tensor("row_tensor_get_indices", x).indices
 
 
 @public("ops")
 def row_tensor_get_dense_shape(x: RowTensor) -> tuple[int, ...]:
-    """The shape of the whole."""
-    return tuple(_rows("row_tensor_get_dense_shape", x).dense_shape)
+    """Dense shape of the tensor."""
+    return tuple(_check_row_tensor("row_tensor_get_dense_shape", x).dense_shape)
 
 
 @public("ops")
 def row_tensor_add(x: RowTensor, y: Tensor) -> Tensor:
-    """A whole tensor with the rows added.
+    """Dense tensor with the rows of a RowTensor added.
 
     >>> rows = RowTensor(Tensor([1]), Tensor([[1.0, 2.0]]), (2, 2))
     >>> row_tensor_add(rows, Tensor([[0.0, 0.0], [10.0, 10.0]])).asnumpy().tolist()
     [[0.0, 0.0], [11.0, 12.0]]
     """
-    rows = _rows("row_tensor_add", x)
+    rows = _check_row_tensor("row_tensor_add", x)
     return wrap(y._torch.index_add(0, rows.indices._torch.long(), rows.values._torch))

@@ -1,4 +1,4 @@
-"""Sparse tensors given as coordinates and values, or as rows' beginnings: made plain, cut, added and multiplied."""
+"""Operations on sparse tensors given as indices and values, or as row pointers: convert, slice, add, multiply."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 
-def _shape(name: str, indices: Tensor, values: Tensor, shape: Any) -> tuple[int, ...]:
-    """The shape of a sparse tensor, whose coordinates are rows, once all fits."""
+def _check_shape(name: str, indices: Tensor, values: Tensor, shape: Any) -> tuple[int, ...]:
+    """Shape of a sparse tensor with one coordinate row per element, after the arguments are checked."""
     whole = to_shape(shape)
     if values.ndim != 1 or indices.shape != (values.shape[0], len(whole)):
         raise ArgumentValueError(
@@ -41,8 +41,8 @@ def _shape(name: str, indices: Tensor, values: Tensor, shape: Any) -> tuple[int,
     return whole
 
 
-def _inside(name: str, indices: Tensor, whole: tuple[int, ...]) -> None:
-    """Coordinates (rows) outside of the shape are an error: this looks at values."""
+def _check_range(name: str, indices: Tensor, whole: tuple[int, ...]) -> None:
+    """Raise an error for coordinates (rows) out of range; this reads values."""
     limit = torch.as_tensor(whole, device=indices.device)
     if bool(((indices < 0) | (indices >= limit)).any()):
         raise ArgumentValueError(
@@ -50,28 +50,28 @@ def _inside(name: str, indices: Tensor, whole: tuple[int, ...]) -> None:
         )
 
 
-def _flat(indices: Tensor, whole: tuple[int, ...]) -> Tensor:
-    """The number of each element, whose coordinates are a row."""
-    places = torch.zeros(indices.shape[0], dtype=torch.int64, device=indices.device)
+def _to_flat_indices(indices: Tensor, whole: tuple[int, ...]) -> Tensor:
+    """Flat index of each element from its coordinate row."""
+    flat_indices = torch.zeros(indices.shape[0], dtype=torch.int64, device=indices.device)
     for axis, length in enumerate(whole):
-        places = places * length + indices[:, axis]
-    return places
+        flat_indices = flat_indices * length + indices[:, axis]
+    return flat_indices
 
 
 @op("ops", dtype=UNCHECKED)
 def coalesce(x_indices: Tensor, x_values: Tensor, x_shape: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The elements in order, those of one place added up. The coordinates of an element are a column."""
+    """Sort the elements and sum duplicates. The coordinates of an element are a column."""
     if x_values.dtype not in FLOATS:
         raise ArgumentTypeError(
             f"For 'Coalesce', the values must be floating numbers, but got {x_values.dtype}."
         )
-    whole = _shape("Coalesce", x_indices.transpose(0, -1), x_values, x_shape)
+    whole = _check_shape("Coalesce", x_indices.transpose(0, -1), x_values, x_shape)
     rows = x_indices.t()
-    _inside("Coalesce", rows, whole)
-    places, which = torch.unique(_flat(rows, whole), return_inverse=True)
-    made = x_values.new_zeros(len(places)).index_add(0, which, x_values)
-    indices = torch.stack(torch.unravel_index(places, whole)).to(x_indices.dtype)
-    return indices, made, x_shape.clone()
+    _check_range("Coalesce", rows, whole)
+    flat_indices, which = torch.unique(_to_flat_indices(rows, whole), return_inverse=True)
+    summed = x_values.new_zeros(len(flat_indices)).index_add(0, which, x_values)
+    indices = torch.stack(torch.unravel_index(flat_indices, whole)).to(x_indices.dtype)
+    return indices, summed, x_shape.clone()
 
 
 Coalesce = primitive("Coalesce", coalesce)
@@ -79,7 +79,7 @@ Coalesce = primitive("Coalesce", coalesce)
 
 @op("ops", accepts=INTEGERS, differentiable=False)
 def coo2csr(row_indices: Tensor, height: int) -> Tensor:
-    """Where each of `height` rows begins, and the last ends, of the (sorted) row of each element."""
+    """Row pointers of `height` rows, with the end of the last, from the sorted row index of each element."""
     counts = torch.zeros(int(height), dtype=row_indices.dtype, device=row_indices.device)
     counts = counts.index_add_(0, row_indices.long(), torch.ones_like(row_indices))
     return torch.cat([counts.new_zeros(1), torch.cumsum(counts, 0, dtype=counts.dtype)])
@@ -87,7 +87,7 @@ def coo2csr(row_indices: Tensor, height: int) -> Tensor:
 
 @op("ops", accepts=INTEGERS, differentiable=False)
 def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
-    """The row of each of `nnz` elements, of where each row begins."""
+    """Row index of each of `nnz` elements, from the row pointers."""
     return (
         torch.searchsorted(indptr.contiguous(), torch.arange(int(nnz), device=indptr.device), right=True)
         .to(indptr.dtype)
@@ -97,7 +97,7 @@ def csr2coo(indptr: Tensor, nnz: int) -> Tensor:
 
 @op("ops", dtype=UNCHECKED)
 def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any) -> Tensor:
-    """The values of a dense tensor at the places of a CSR tensor."""
+    """Values of a dense tensor at the coordinates of a CSR tensor."""
     to_shape(sparse_shape)
     rows = csr2coo.raw(indptr, indices.shape[0])
     return dense[rows.long(), indices.long()]
@@ -105,9 +105,9 @@ def csr_gather(indptr: Tensor, indices: Tensor, dense: Tensor, sparse_shape: Any
 
 @op(dtype=UNCHECKED)
 def sparse_to_dense(indices: Tensor, values: Tensor, sparse_shape: Any) -> Tensor:
-    """The whole tensor, zeros and all; of two values at one place the last stays."""
-    whole = _shape("SparseToDense", indices, values, sparse_shape)
-    _inside("SparseToDense", indices, whole)
+    """Dense tensor with zeros elsewhere; of duplicate coordinates the last value is used."""
+    whole = _check_shape("SparseToDense", indices, values, sparse_shape)
+    _check_range("SparseToDense", indices, whole)
     return values.new_zeros(whole).index_put(tuple(indices.long().unbind(1)), values)
 
 
@@ -116,13 +116,13 @@ SparseToDense = primitive("SparseToDense", sparse_to_dense, ())
 
 @op(dtype=UNCHECKED)
 def sparse_dense_add(x1_indices: Tensor, x1_values: Tensor, x1_shape: Any, x2: Tensor) -> Tensor:
-    """A dense tensor with the values of a sparse one added."""
-    whole = _shape("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
+    """Dense tensor with the values of a sparse one added."""
+    whole = _check_shape("SparseTensorDenseAdd", x1_indices, x1_values, x1_shape)
     if tuple(x2.shape) != whole:
         raise ArgumentValueError(
             f"For 'SparseTensorDenseAdd', the shapes must be equal, but got {list(whole)} and {list(x2.shape)}."
         )
-    _inside("SparseTensorDenseAdd", x1_indices, whole)
+    _check_range("SparseTensorDenseAdd", x1_indices, whole)
     return x2.index_put(tuple(x1_indices.long().unbind(1)), x1_values, accumulate=True)
 
 
@@ -138,22 +138,22 @@ def sparse_dense_matmul(
     adjoint_st: bool = False,
     adjoint_dt: bool = False,
 ) -> Tensor:
-    """A sparse matrix times a dense one, either of them turned about where asked."""
-    height, width = whole = _shape("SparseTensorDenseMatmul", indices, values, sparse_shape)
+    """Product of a sparse and a dense matrix, either optionally transposed."""
+    height, width = whole = _check_shape("SparseTensorDenseMatmul", indices, values, sparse_shape)
     if len(whole) != 2 or dense.ndim != 2:
         raise ArgumentValueError("For 'SparseTensorDenseMatmul', both must be matrices.")
-    _inside("SparseTensorDenseMatmul", indices, whole)
+    _check_range("SparseTensorDenseMatmul", indices, whole)
     rows, columns = indices.long().unbind(1)
     if adjoint_st:
         rows, columns, height, width = columns, rows, width, height
-    other = dense.mH if adjoint_dt else dense
-    if other.shape[0] != width:
+    matrix = dense.mH if adjoint_dt else dense
+    if matrix.shape[0] != width:
         raise ArgumentValueError(
             f"For 'SparseTensorDenseMatmul', the inner sizes must be equal, but the matrices are ({height}, "
             f"{width}) and "
-            f"{tuple(other.shape)}."
+            f"{tuple(matrix.shape)}."
         )
-    return other.new_zeros(height, other.shape[1]).index_add(0, rows, values.unsqueeze(1) * other[columns])
+    return matrix.new_zeros(height, matrix.shape[1]).index_add(0, rows, values.unsqueeze(1) * matrix[columns])
 
 
 SparseTensorDenseMatmul = primitive(
@@ -165,8 +165,8 @@ SparseTensorDenseMatmul = primitive(
 def sparse_slice(
     indices: Tensor, values: Tensor, shape: Tensor, start: Tensor, size: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The part of a sparse tensor from `start` on, `size` long, with coordinates of its own."""
-    _shape("SparseSlice", indices, values, shape)
+    """Slice of a sparse tensor from `start` with size `size`; coordinates are relative to the slice."""
+    _check_shape("SparseSlice", indices, values, shape)
     if start.shape != shape.shape or size.shape != shape.shape:
         raise ArgumentValueError(
             f"For 'SparseSlice', 'start' and 'size' must be as long as 'shape', but the shapes are "

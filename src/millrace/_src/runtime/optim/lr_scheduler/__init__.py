@@ -1,1 +1,1 @@
-"""Schedulers of ``millrace.experimental.optim.lr_scheduler``."""
+"""Learning-rate schedulers of ``millrace.experimental.optim.lr_scheduler``."""

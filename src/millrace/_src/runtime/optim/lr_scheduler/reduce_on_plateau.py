@@ -1,4 +1,4 @@
-"""Schedulers of schedulers, and by a measure that no longer gets better."""
+"""``ReduceLROnPlateau``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["ReduceLROnPlateau"]
 
 @public("experimental.optim.lr_scheduler")
 class ReduceLROnPlateau:
-    """The rates times `factor` when a measure, which ``step`` is given, did not get better for `patience` calls.
+    """Multiply the rates by `factor` if the metric passed to ``step`` has not improved for `patience` calls.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> optimizer = SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0)
     >>> scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
     >>> [scheduler.step(loss) and scheduler.get_last_lr()[0].item() for loss in (3.0, 2.0, 2.0, 2.0, 2.0)]
@@ -68,7 +68,7 @@ class ReduceLROnPlateau:
         self._last_lr = list(optimizer.lrs)
 
     def step(self, metrics: Any) -> bool:
-        """Look at a measure, and make the rates smaller if it is time to."""
+        """Record a metric and reduce the rates if it has stopped improving."""
         current = float(metrics.item()) if isinstance(metrics, Tensor) else float(metrics)
         self.last_epoch.set_data(self.last_epoch + 1)
         wait, resting = float(self.wait.item()), float(self.cooldown_counter.item())
@@ -94,7 +94,7 @@ class ReduceLROnPlateau:
                 kept.set_data(Tensor(new, float32))
 
     def in_cooldown(self) -> bool:
-        """Whether a reduction was so lately that the measure does not count."""
+        """Whether the metric is ignored because of a recent reduction."""
         return bool(self.cooldown_counter.item() > 0)
 
     def _is_improvement(self, current: float, best: float) -> bool:
@@ -106,5 +106,5 @@ class ReduceLROnPlateau:
         return current < mark if self.mode == "min" else current > mark
 
     def get_last_lr(self) -> list[Tensor]:
-        """The rates now."""
+        """The current rates."""
         return [Tensor(rate.asnumpy().copy()) for rate in self._last_lr]

@@ -1,4 +1,6 @@
-"""``LRScheduler``: the base of what writes the learning rates of an optimizer's groups, once for each call."""
+"""``LRScheduler``: base class of schedulers, which set the learning rates of an optimizer's groups once per
+call.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.ops.array.assign import assign
 from millrace._src.runtime.optim.param_group_optimizer import ParamGroupOptimizer
 from millrace._src.runtime.optim.parameter_groups import GroupKeyError
@@ -19,11 +21,11 @@ __all__ = ["LRScheduler"]
 
 @public("experimental.optim.lr_scheduler")
 class LRScheduler:
-    """The base of schedulers: one's own writes ``get_lr``, which gives a rate for each group.
+    """Base class of schedulers: a subclass implements ``get_lr``, which returns a rate for each group.
 
-    It may use ``last_epoch``, the number of the call, ``base_lrs`` and ``_last_lr``, the rates now.
+    It may use ``last_epoch``, the number of the call, ``base_lrs``, and ``_last_lr``, the current rates.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> class Halving(LRScheduler):
     ...     def get_lr(self):
     ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
@@ -34,7 +36,7 @@ class LRScheduler:
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
-        check_kind(last_epoch, "last_epoch", "", int)
+        check_argument_type(last_epoch, "last_epoch", "", int)
         if last_epoch < -1:
             raise ArgumentValueError(f"Invalid last_epoch: {last_epoch}")
         for number, group in enumerate(optimizer.param_groups):
@@ -54,15 +56,15 @@ class LRScheduler:
         self.step()
 
     def get_lr(self) -> list[Any]:
-        """A rate for each group; every scheduler writes its own."""
+        """A rate for each group; every scheduler implements it."""
         raise NotImplementedError("a scheduler must have a method get_lr()")
 
     def get_last_lr(self) -> list[Tensor]:
-        """The rates now."""
+        """The current rates."""
         return [Tensor(rate.asnumpy().copy()) for rate in self._last_lr]
 
     def step(self, epoch: Any = None) -> Any:
-        """Count one on, or go to the number given, and write the rates of the groups."""
+        """Advance by one call, or to the given number, and set the rates of the groups."""
         if epoch is None:
             assign(self.last_epoch, self.last_epoch + 1)
             values = self.get_lr()
@@ -77,7 +79,7 @@ class LRScheduler:
         for kept, value in zip(self._last_lr, values, strict=True):
             assign(kept, value if isinstance(value, Tensor) else Tensor(float(value), float32))
 
-    # what schedulers of ours compute with
+    # values for the built-in schedulers
 
     @property
     def _epoch(self) -> float:
@@ -93,7 +95,7 @@ class LRScheduler:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """An optimizer that has groups."""
+    """Check that an optimizer has parameter groups."""
     if not isinstance(optimizer, ParamGroupOptimizer):
         raise ArgumentTypeError(
             f"{type(optimizer).__name__} is not an Optimizer of experimental.optim or mint.optim; optimizers of nn "

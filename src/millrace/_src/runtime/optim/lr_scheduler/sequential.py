@@ -16,9 +16,9 @@ __all__ = ["SequentialLR"]
 
 @public("experimental.optim.lr_scheduler")
 class SequentialLR:
-    """Schedulers one after the other; `milestones` says at which call the next one begins.
+    """Run schedulers one after the other; `milestones` are the calls at which the next one starts.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> from millrace._src.runtime.optim.lr_scheduler.step_schedulers import ConstantLR, ExponentialLR
     >>> optimizer = SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0)
     >>> schedulers = [ConstantLR(optimizer, 0.5, 2), ExponentialLR(optimizer, 0.5)]
@@ -52,7 +52,7 @@ class SequentialLR:
         self._last_lr = schedulers[0]._last_lr
 
     def step(self) -> None:
-        """Count one on; the scheduler whose turn it is writes the rates."""
+        """Advance by one call; the active scheduler sets the rates."""
         self.last_epoch.set_data(self.last_epoch + 1)
         epoch = int(self.last_epoch.item())
         turn = bisect_right(self.milestones, epoch)
@@ -62,5 +62,5 @@ class SequentialLR:
             self._schedulers[turn].step()
 
     def get_last_lr(self) -> list[Tensor]:
-        """The rates now."""
+        """The current rates."""
         return [Tensor(rate.asnumpy().copy()) for rate in self._last_lr]

@@ -1,4 +1,4 @@
-"""Schedulers by a formula of the number of calls."""
+"""Schedulers that are a function of the number of calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.dtype import float32
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.nn.argument_types import check_kind
+from millrace._src.runtime.nn.argument_types import check_argument_type
 from millrace._src.runtime.tensor.parameter import Parameter
 
 from .scheduler import LRScheduler
@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 
-def _whole(value: Any, name: str, owner: str, what: str = "the '{}' must be int") -> int:
+def _check_int(value: Any, name: str, owner: str, what: str = "the '{}' must be int") -> int:
     if not isinstance(value, int):
         raise ArgumentTypeError(f"For '{owner}', {what.format(name)}, but got {type(value)}.")
     return value
 
 
-def _float(value: Any, name: str, owner: str) -> float:
+def _check_float(value: Any, name: str, owner: str) -> float:
     if not isinstance(value, float):
         raise ArgumentTypeError(f"For '{owner}', the '{name}' must be float, but got {type(value)}.")
     return value
@@ -44,9 +44,9 @@ def _float(value: Any, name: str, owner: str) -> float:
 
 @public("experimental.optim.lr_scheduler")
 class StepLR(LRScheduler):
-    """The rate times `gamma` every `step_size` calls.
+    """Multiply the rate by `gamma` every `step_size` calls.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = StepLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 2, 0.5)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(4)]
     [1.0, 0.5, 0.5, 0.25]
@@ -54,8 +54,8 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = (
-            _whole(step_size, "step_size", "StepLR"),
-            _float(gamma, "gamma", "StepLR"),
+            _check_int(step_size, "step_size", "StepLR"),
+            _check_float(gamma, "gamma", "StepLR"),
         )
         super().__init__(optimizer, last_epoch)
 
@@ -69,9 +69,9 @@ class StepLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class LinearLR(LRScheduler):
-    """From `start_factor` to `end_factor` of the rate in `total_iters` calls.
+    """Linear change of the rate from `start_factor` to `end_factor` in `total_iters` calls.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = LinearLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 0.5, 1.0, 2)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(3)]
     [0.75, 1.0, 1.0]
@@ -92,7 +92,7 @@ class LinearLR(LRScheduler):
         if end_factor > 1.0 or end_factor < 0:
             raise ArgumentValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor = start_factor, end_factor
-        self.total_iters = _whole(total_iters, "total_iters", "LinearLR", "the type of {} must be int")
+        self.total_iters = _check_int(total_iters, "total_iters", "LinearLR", "the type of {} must be int")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -112,9 +112,9 @@ class LinearLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class ConstantLR(LRScheduler):
-    """`factor` of the rate for `total_iters` calls, then all of it.
+    """`factor` times the rate for `total_iters` calls, then the full rate.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = ConstantLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 0.5, 2)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(3)]
     [0.5, 1.0, 1.0]
@@ -126,7 +126,7 @@ class ConstantLR(LRScheduler):
         if factor > 1.0 or factor < 0:
             raise ArgumentValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
-        self.total_iters = _whole(total_iters, "total_iters", "ConstantLR", "the type of {} must be int")
+        self.total_iters = _check_int(total_iters, "total_iters", "ConstantLR", "the type of {} must be int")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -143,16 +143,16 @@ class ConstantLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class ExponentialLR(LRScheduler):
-    """The rate times `gamma` in every call.
+    """Multiply the rate by `gamma` in every call.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = ExponentialLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 0.5)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(3)]
     [0.5, 0.25, 0.125]
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = _float(gamma, "gamma", "ExponentialLR")
+        self.gamma = _check_float(gamma, "gamma", "ExponentialLR")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -164,9 +164,9 @@ class ExponentialLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class PolynomialLR(LRScheduler):
-    """A power of what is left of `total_iters`, times the rate.
+    """Polynomial decay of the rate to 0 in `total_iters` calls.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = PolynomialLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 4)
     >>> [scheduler.step() and round(scheduler.get_last_lr()[0].item(), 6) for _ in range(3)]
     [0.75, 0.5, 0.25]
@@ -175,10 +175,12 @@ class PolynomialLR(LRScheduler):
     def __init__(
         self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
-        self.power = _float(power, "power", "PolynomialLR")
+        self.power = _check_float(power, "power", "PolynomialLR")
         if power < 0:
             raise ArgumentValueError(f"For 'PolynomialLR', the 'power' must be >= 0, but got {power}.")
-        self.total_iters = _whole(total_iters, "total_iters", "PolynomialLR", "the type of {} must be int")
+        self.total_iters = _check_int(
+            total_iters, "total_iters", "PolynomialLR", "the type of {} must be int"
+        )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -193,7 +195,7 @@ class PolynomialLR(LRScheduler):
         return [base * left**self.power for base in self._bases]
 
 
-def _functions(optimizer: Any, lr_lambda: Any) -> list[Any]:
+def _lambdas_by_group(optimizer: Any, lr_lambda: Any) -> list[Any]:
     count = len(optimizer.param_groups)
     if isinstance(lr_lambda, (list, tuple)):
         if len(lr_lambda) != count:
@@ -204,9 +206,9 @@ def _functions(optimizer: Any, lr_lambda: Any) -> list[Any]:
 
 @public("experimental.optim.lr_scheduler")
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the number of calls, or of a function for each group.
+    """The initial rate times a function of the number of calls, or a function for each group.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = LambdaLR(
     ...     SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), lambda epoch: 1 / (1 + epoch)
     ... )
@@ -215,7 +217,7 @@ class LambdaLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.lr_lambdas = _functions(optimizer, lr_lambda)
+        self.lr_lambdas = _lambdas_by_group(optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -225,9 +227,9 @@ class LambdaLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class MultiplicativeLR(LRScheduler):
-    """The rate now times a function of the number of calls.
+    """The current rate times a function of the number of calls.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = MultiplicativeLR(
     ...     SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), lambda epoch: 0.5
     ... )
@@ -236,7 +238,7 @@ class MultiplicativeLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.lr_lambdas = _functions(optimizer, lr_lambda)
+        self.lr_lambdas = _lambdas_by_group(optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -248,9 +250,9 @@ class MultiplicativeLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class MultiStepLR(LRScheduler):
-    """The rate times `gamma` at each of `milestones`.
+    """Multiply the rate by `gamma` at each of `milestones`.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = MultiStepLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), [1, 3], 0.5)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(3)]
     [0.5, 0.5, 0.25]
@@ -259,14 +261,14 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        check_kind(milestones, "milestones", "", list)
-        for each in milestones:
-            if not isinstance(each, int):
+        check_argument_type(milestones, "milestones", "", list)
+        for milestone in milestones:
+            if not isinstance(milestone, int):
                 raise ArgumentTypeError(
                     "For 'MultiStepLR', elements of the 'milestones' must be type of int, but got one element of "
-                    f"'milestones' type: {type(each)}."
+                    f"'milestones' type: {type(milestone)}."
                 )
-        check_kind(gamma, "gamma", "", float, int)
+        check_argument_type(gamma, "gamma", "", float, int)
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -275,15 +277,15 @@ class MultiStepLR(LRScheduler):
         return [rate * factor for rate in self._rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        passed = sum(count for at, count in self.milestones.items() if at <= self._epoch)
+        passed = sum(count for milestone, count in self.milestones.items() if milestone <= self._epoch)
         return [base * self.gamma**passed for base in self._bases]
 
 
 @public("experimental.optim.lr_scheduler")
 class CosineAnnealingLR(LRScheduler):
-    """A cosine from the rate to `eta_min` in `T_max` calls, and back.
+    """Cosine annealing from the rate to `eta_min` in `T_max` calls, and back.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = CosineAnnealingLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 2)
     >>> [scheduler.step() and round(scheduler.get_last_lr()[0].item(), 6) for _ in range(3)]
     [0.5, 0.0, 0.5]
@@ -294,7 +296,7 @@ class CosineAnnealingLR(LRScheduler):
             raise ArgumentTypeError(
                 f"For 'CosineAnnealingLR', the 'eta_min' must be float or int, but got {type(eta_min)}."
             )
-        self.T_max, self.eta_min = _whole(T_max, "T_max", "CosineAnnealingLR"), eta_min
+        self.T_max, self.eta_min = _check_int(T_max, "T_max", "CosineAnnealingLR"), eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -304,8 +306,10 @@ class CosineAnnealingLR(LRScheduler):
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [rate + (base - low) * rise for base, rate in zip(self._bases, self._rates, strict=True)]
-        now, before = (1 + math.cos(math.pi * each / self.T_max) for each in (epoch, epoch - 1))
-        return [now / before * (rate - low) + low for rate in self._rates]
+        current_wave, previous_wave = (
+            1 + math.cos(math.pi * number / self.T_max) for number in (epoch, epoch - 1)
+        )
+        return [current_wave / previous_wave * (rate - low) + low for rate in self._rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
         wave = (1 + math.cos(math.pi * self._epoch / self.T_max)) / 2
@@ -314,9 +318,10 @@ class CosineAnnealingLR(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """A cosine from the rate to `eta_min`, again and again: after `T_0` calls, then each time `T_mult` times as many.
+    """Cosine annealing from the rate to `eta_min` with warm restarts: after `T_0` calls, then after `T_mult`
+    times as many each time.
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = CosineAnnealingWarmRestarts(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 2)
     >>> [scheduler.step() or round(scheduler.get_last_lr()[0].item(), 6) for _ in range(3)]
     [0.5, 1.0, 0.5]
@@ -336,7 +341,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise ArgumentValueError(
                 f"T_mult should be an integer and equal or greater than 1, but got {T_mult}"
             )
-        check_kind(eta_min, "eta_min", "", float, int)
+        check_argument_type(eta_min, "eta_min", "", float, int)
         self.T_0 = Parameter(Tensor(float(T_0), float32), name="T_0")
         self.T_i = Parameter(Tensor(float(T_0), float32), name="T_i")
         self.T_cur = Parameter(Tensor(float(last_epoch), float32), name="T_cur")
@@ -348,7 +353,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * wave for base in self._bases]
 
     def step(self, epoch: Any = None) -> Any:
-        """Count one on, or go to the number given, which may be a fraction."""
+        """Advance by one call, or to the given number, which may be a fraction."""
         if epoch is None and self._epoch < 0:
             epoch = 0
         first, length = self.T_0.item(), self.T_i.item()
@@ -375,10 +380,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 @public("experimental.optim.lr_scheduler")
 class CyclicLR(LRScheduler):
-    """Up from `base_lr` to `max_lr` and down again, in cycles: ``triangular``, ``triangular2`` (half as high each time)
-    or ``exp_range`` (lower by `gamma` with each call).
+    """Cyclic rates between `base_lr` and `max_lr`: ``triangular``, ``triangular2`` (half the amplitude in
+    each cycle) or ``exp_range`` (amplitude times `gamma` per call).
 
-    >>> from millrace._src.runtime.optim.sgd import SGD
+    >>> from millrace.experimental.optim import SGD
     >>> scheduler = CyclicLR(SGD([Parameter(Tensor([1.0]), name="weight")], lr=1.0), 0.0, 1.0, 2)
     >>> [scheduler.step() and scheduler.get_last_lr()[0].item() for _ in range(4)]
     [0.5, 1.0, 0.5, 0.0]
@@ -397,7 +402,9 @@ class CyclicLR(LRScheduler):
         scale_mode: str = "cycle",
         last_epoch: int = -1,
     ) -> None:
-        low, high = (self._each(optimizer, v, n) for v, n in ((base_lr, "base_lr"), (max_lr, "max_lr")))
+        low, high = (
+            self._values_by_group(optimizer, v, n) for v, n in ((base_lr, "base_lr"), (max_lr, "max_lr"))
+        )
         if last_epoch == -1:
             for rate, kept in zip(low, optimizer.lrs, strict=True):
                 kept.set_data(Tensor(float(rate), float32))
@@ -415,7 +422,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = [Tensor(float(rate), float32) for rate in low]
 
     @staticmethod
-    def _each(optimizer: Any, value: Any, name: str) -> list[Any]:
+    def _values_by_group(optimizer: Any, value: Any, name: str) -> list[Any]:
         count = len(optimizer.param_groups)
         if isinstance(value, (list, tuple)):
             if len(value) != count:
@@ -424,7 +431,7 @@ class CyclicLR(LRScheduler):
         return [value] * count
 
     def scale_fn(self, x: Any) -> Any:
-        """How high a cycle goes, by its number or by the number of calls."""
+        """The amplitude, by the number of the cycle or of the call."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":

@@ -69,7 +69,7 @@ def _place_of_input(chunk):
 
 
 class Ours(Call):
-    keeps_input = True
+    leaves_input_unmodified = True
 
 
 def test_a_result_is_used_where_the_store_has_it_and_may_be_written_to(make):
@@ -93,7 +93,7 @@ def test_a_worker_reads_the_store_itself_unless_a_users_function_may_write(make)
 
 def test_kept_results_leave_the_store_when_it_is_half_full(make):
     executor = make(Double())
-    store = executor._crew.launcher.instance.store
+    store = executor._pool.launcher.instance.store
     before, store.most = store.most, store.held + MB
     try:
         kept = [result_of(executor.submit(chunk_of(1000, width=100)))[0].columns["x"] for _ in range(5)]
@@ -106,9 +106,9 @@ def test_kept_results_leave_the_store_when_it_is_half_full(make):
 def test_a_store_counts_what_is_looked_at():
     store = ResultStore(10 * MB)
     heap = np.zeros(MB, np.uint8)
-    assert store.own(heap) is heap
+    assert store.writable_view(heap) is heap
     heap.flags.writeable = False
-    assert store.own(heap).flags.writeable  # a copy: it lies in no store
+    assert store.writable_view(heap).flags.writeable  # a copy: it lies in no store
     assert store.held == 0
 
 

@@ -23,7 +23,7 @@ SCHEMAS = {
     "scalars": {"n": INT, "s": TEXT},
     "matrix": {"x": {"type": "float32", "shape": [8, 20]}},
 }
-KINDS = [
+DAMAGE_TYPES = [
     "zeros",
     "noise",
     "zeros over a boundary",
@@ -69,12 +69,12 @@ def spans(path):
     """Return the payloads of all rows: (raw start, raw end, blob start, blob end)."""
     with MindRecordReader([path], check_index=False) as reader:
         shard = reader.shards[0]
-        data, found = shard.map(), []
+        data, ranges = shard.map(), []
         for group in shard.groups:
-            found += zip(
+            ranges += zip(
                 *(p.tolist() for p in (*shard.raw_ranges(data, group), *shard.blob_ranges(data, group)))
             )
-        return found
+        return ranges
 
 
 def damage(data, kind, draw, places, header):
@@ -119,52 +119,54 @@ def real(pair, name):
 def test_no_row_is_ever_made_up(tmp_path, name, evidence):
     index, checksums = evidence in ("index", "both"), evidence in ("checksums", "both")
     path = make(tmp_path, name, index, checksums)
-    original, places = path.read_bytes(), spans(path)
+    original, row_spans = path.read_bytes(), spans(path)
     with MindRecordReader([path], check_index=False) as reader:
         header = reader.shards[0].header
-    rows = [real(payloads(original, place), name) for place in places]
-    for number, kind in enumerate(KINDS * 2):
+    rows = [real(payloads(original, span), name) for span in row_spans]
+    for number, damage_type in enumerate(DAMAGE_TYPES * 2):
         draw = random.Random(f"{name} {number}")
-        data = damage(original, kind, draw, places, header)
+        data = damage(original, damage_type, draw, row_spans, header)
         path.write_bytes(data)
         try:
             done = repair(path, tmp_path / "y", overwrite=True)
         except RuntimeError as error:
-            assert kind == "header" and not checksums and "no header" in str(error)  # noqa: PT018, PT017
+            assert damage_type == "header" and not checksums and "no header" in str(error)  # noqa: PT018, PT017
             continue
-        mended = (tmp_path / "y").read_bytes()
-        saved = [real(payloads(mended, place), name) for place in spans(tmp_path / "y")]
+        repaired = (tmp_path / "y").read_bytes()
+        saved = [real(payloads(repaired, span), name) for span in spans(tmp_path / "y")]
         assert len(saved) == done.saved
-        assert (done.saved + done.lost == ROWS) or not done.total_known, kind
+        assert (done.saved + done.lost == ROWS) or not done.total_known, damage_type
         # where each row was: its bytes as they lie there now, with true lengths before and behind it
-        now = [real(payloads(data, place), name) for place in places]
-        found = iter(range(ROWS))
+        now = [real(payloads(data, span), name) for span in row_spans]
+        numbers = iter(range(ROWS))
         for pair in saved:
-            if kind == "swap" and name == "matrix" and not checksums:
+            if damage_type == "swap" and name == "matrix" and not checksums:
                 assert pair in rows  # pages of equal rows may change places unseen
             else:
-                assert any(pair == (rows[k] if checksums or kind == "swap" else now[k]) for k in found), kind
+                assert any(
+                    pair == (rows[k] if checksums or damage_type == "swap" else now[k]) for k in numbers
+                ), damage_type
         whole = [k for k in range(ROWS) if now[k] == rows[k]]
         if checksums:
-            assert saved == [rows[k] for k in whole], kind
-        elif index and kind not in ("header", "swap"):
+            assert saved == [rows[k] for k in whole], damage_type
+        elif index and damage_type not in ("header", "swap"):
             touched = sum(
-                any(data[s - 8 : e] != original[s - 8 : e] for s, e in (p[:2], p[2:])) for p in places
+                any(data[s - 8 : e] != original[s - 8 : e] for s, e in (p[:2], p[2:])) for p in row_spans
             )
-            assert done.lost <= 2 * touched, kind
-        verdict = verify(path)
-        assert (verdict.rows_lost, verdict.total_known) == (done.lost, done.total_known), kind
+            assert done.lost <= 2 * touched, damage_type
+        result = verify(path)
+        assert (result.rows_lost, result.total_known) == (done.lost, done.total_known), damage_type
         if done.lost:
-            assert not verdict.ok
-            named = [p for p in verdict.problems if p.row is not None]
+            assert not result.ok
+            named = [p for p in result.problems if p.row is not None]
             assert sum((p.last_row or p.row) - p.row + 1 for p in named) >= done.lost
 
 
 def test_zeros_over_a_boundary_do_not_become_empty_images(tmp_path):
     """What once saved 276 rows that were never in the file and said that none was lost."""
     path = make(tmp_path, "image", index=False, checksums=False)
-    places = spans(path)
-    at = places[20][2] - 8
+    row_spans = spans(path)
+    at = row_spans[20][2] - 8
     data = path.read_bytes()
     path.write_bytes(data[: at - 100] + bytes(2208) + data[at - 100 + 2208 :])
     done = repair(path, tmp_path / "y")
@@ -177,8 +179,11 @@ def test_zeros_over_a_boundary_do_not_become_empty_images(tmp_path):
 
 def test_with_the_index_only_the_damaged_rows_are_lost(tmp_path):
     path = make(tmp_path, "image", index=True, checksums=False)
-    places = spans(path)
-    first, last = places[19][3] - 50, places[22][2] + 10  # the end of 19, all of 20 and 21, the front of 22
+    row_spans = spans(path)
+    first, last = (
+        row_spans[19][3] - 50,
+        row_spans[22][2] + 10,
+    )  # the end of 19, all of 20 and 21, the front of 22
     data = path.read_bytes()
     path.write_bytes(data[:first] + bytes(last - first) + data[last:])
     assert [(p.row, p.last_row) for p in verify(path).problems] == [(19, None), (20, 22)]
@@ -189,15 +194,15 @@ def test_with_the_index_only_the_damaged_rows_are_lost(tmp_path):
 
 def test_checksums_see_inside_values_and_save_what_has_lost_its_length(tmp_path):
     path = make(tmp_path, "image", index=False, checksums=True)
-    places = spans(path)
+    row_spans = spans(path)
     data = bytearray(path.read_bytes())
-    data[places[5][2] + 100] ^= 1  # one bit of an image
-    data[places[9][2] - 8 : places[9][2]] = b"\xff" * 8  # one length
+    data[row_spans[5][2] + 100] ^= 1  # one bit of an image
+    data[row_spans[9][2] - 8 : row_spans[9][2]] = b"\xff" * 8  # one length
     path.write_bytes(data)
-    verdict = verify(path)
-    assert verdict.rows_lost == 1
-    assert {p.row: p.text for p in verdict.problems}[5] == "its checksum does not match"
-    assert "the checksums match, so the row is intact" in {p.row: p.text for p in verdict.problems}[9]
+    result = verify(path)
+    assert result.rows_lost == 1
+    assert {p.row: p.text for p in result.problems}[5] == "its checksum does not match"
+    assert "the checksums match, so the row is intact" in {p.row: p.text for p in result.problems}[9]
     done = repair(path, tmp_path / "y")
     assert (done.saved, done.lost) == (ROWS - 1, 1)
     assert verify(tmp_path / "y").checksums == 1
@@ -219,9 +224,9 @@ def test_checksums_of_an_older_state_are_noticed_and_not_used(tmp_path):
     writer.commit()
     assert verify(path).checksums == 1  # a set that has them keeps them up
     (tmp_path / "x.crc").write_bytes(old)
-    verdict = verify(path)
-    assert not verdict.problems
-    assert ["another state of the file" in p.text for p in verdict.index_problems] == [True]
+    result = verify(path)
+    assert not result.problems
+    assert ["another state of the file" in p.text for p in result.index_problems] == [True]
     assert repair(path, tmp_path / "y").saved == ROWS + 1
     add_checksums(path)
     assert verify(path).ok

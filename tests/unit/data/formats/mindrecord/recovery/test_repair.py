@@ -52,9 +52,9 @@ def frames(path):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "encrypted.mindrecord"])
 def test_the_fixtures_are_whole(name, tmp_path):
-    verdict = verify(copied(name, tmp_path))
-    assert verdict.ok, verdict
-    assert verdict.rows == len(expected(name)[1])
+    result = verify(copied(name, tmp_path))
+    assert result.ok, result
+    assert result.rows == len(expected(name)[1])
 
 
 def test_old_and_encrypted_sets_are_whole(tmp_path):
@@ -69,15 +69,15 @@ def test_old_and_encrypted_sets_are_whole(tmp_path):
 def test_a_damaged_length_costs_its_row_and_the_one_that_ends_there(tmp_path):
     path = make(tmp_path / "x", shards=3)
     shard = f"{path}1"
-    place = frames(shard)[7]
-    change(shard, place, b"\xff" * 8)
-    verdict = verify(f"{path}0")
-    assert [(p.file, p.shard, p.page, p.row) for p in verdict.problems] == [
+    offset = frames(shard)[7]
+    change(shard, offset, b"\xff" * 8)
+    result = verify(f"{path}0")
+    assert [(p.file, p.shard, p.page, p.row) for p in result.problems] == [
         (shard, 1, 0, 6),
         (shard, 1, 0, 7),
     ]
-    assert (verdict.rows, verdict.rows_lost) == (60, 2)
-    assert f"{shard}: shard 1, page 0, row 7: its length" in str(verdict.problems[1])
+    assert (result.rows, result.rows_lost) == (60, 2)
+    assert f"{shard}: shard 1, page 0, row 7: its length" in str(result.problems[1])
     with pytest.raises(FormatError):
         rows_of(f"{path}0")
     done = repair(f"{path}0", tmp_path / "y")
@@ -92,10 +92,10 @@ def test_without_an_index_the_page_is_lost_and_named(tmp_path):
         page = reader.shards[0].groups[0].rows
     change(path, frames(path)[7], b"\xff" * 8)
     (tmp_path / "x.db").unlink()
-    verdict = verify(path)
-    assert [(p.page, p.row, p.last_row) for p in verdict.problems] == [(0, 0, page - 1)]
+    result = verify(path)
+    assert [(p.page, p.row, p.last_row) for p in result.problems] == [(0, 0, page - 1)]
     assert f"page 0, rows 0 to {page - 1}: the lengths of the rows in its page go wrong at row 7" in str(
-        verdict.problems[0]
+        result.problems[0]
     )
     done = repair(path, tmp_path / "y")
     assert (done.saved, done.lost) == (60 - page, page)
@@ -104,14 +104,14 @@ def test_without_an_index_the_page_is_lost_and_named(tmp_path):
 
 def test_a_damaged_value_is_named_by_field(tmp_path):
     path = make(tmp_path / "x")
-    place = frames(path)[11]
-    change(path, place + 8 + 8 + 1500 + 8, (10**6).to_bytes(4, "big"))  # a lie about the elements of v
-    verdict = verify(path)
-    assert [(p.page, p.row) for p in verdict.problems] == [(0, 11)]
-    assert "field 'v'" in verdict.problems[0].text
+    offset = frames(path)[11]
+    change(path, offset + 8 + 8 + 1500 + 8, (10**6).to_bytes(4, "big"))  # a lie about the elements of v
+    result = verify(path)
+    assert [(p.page, p.row) for p in result.problems] == [(0, 11)]
+    assert "field 'v'" in result.problems[0].text
     done = repair(path, tmp_path / "y")
     assert_same(rows_of(tmp_path / "y"), [row(k) for k in range(60) if k != 11])
-    assert done.problems == verdict.problems
+    assert done.problems == result.problems
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
@@ -119,13 +119,13 @@ def test_a_file_that_is_cut_short(tmp_path, share):
     path = make(tmp_path / "x", 200)
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
-    verdict = verify(path)
-    assert not verdict.ok
-    assert "cut short" in verdict.problems[0].text
+    result = verify(path)
+    assert not result.ok
+    assert "cut short" in result.problems[0].text
     done = repair(path, tmp_path / "y")
     assert done.saved + done.lost == 200
-    for found in rows_of(tmp_path / "y"):
-        assert_same([found], [row(found["n"])])
+    for saved_row in rows_of(tmp_path / "y"):
+        assert_same([saved_row], [row(saved_row["n"])])
 
 
 def test_a_lost_header_is_made_good_by_its_neighbours_and_the_index(tmp_path):
@@ -133,8 +133,8 @@ def test_a_lost_header_is_made_good_by_its_neighbours_and_the_index(tmp_path):
     change(f"{path}1", 0, bytes(4000))
     with pytest.raises(FormatError):
         rows_of(f"{path}0")
-    verdict = verify(f"{path}0")
-    assert [(p.file, p.shard) for p in verdict.problems] == [(f"{path}1", 1)]
+    result = verify(f"{path}0")
+    assert [(p.file, p.shard) for p in result.problems] == [(f"{path}1", 1)]
     done = repair(f"{path}0", tmp_path / "y")
     assert (done.saved, done.lost, done.total_known) == (60, 0, True)
     assert_same(rows_of(tmp_path / "y0"), [row(k) for k in range(60)])
@@ -174,9 +174,9 @@ def test_an_index_that_differs_in_one_value_is_found_and_rebuilt(tmp_path):
     connection.execute("UPDATE INDEXES SET n_0 = 99 WHERE ROW_ID = 30")
     connection.commit()
     connection.close()
-    verdict = verify(path)
-    assert [p.row for p in verdict.problems] == [30]
-    assert "the index has 99 for 'n', the row 30: one of them is damaged" in verdict.problems[0].text
+    result = verify(path)
+    assert [p.row for p in result.problems] == [30]
+    assert "the index has 99 for 'n', the row 30: one of them is damaged" in result.problems[0].text
     assert repair(path, tmp_path / "y").lost == 1
     assert reindex(path) == [f"{path}.db"]
     assert verify(path).ok

@@ -1,14 +1,14 @@
-"""Worker processes for Python-bound user code: started once, kept for the executor's life.
+"""Process executor: runs segments in a pool of worker processes over shared memory.
 
-Per worker there is a thread in this process (``lane.py``) that takes chunks from one shared queue, sends them
-through shared memory (``engine/transport``) and delivers the answers. The workers come from a fork server, a
-fresh interpreter each, or a plain fork (``launch.py``) and never import the user's ``__main__``.
+Each worker has a thread in this process (``worker_pool/supervisor.py``) that takes chunks from one shared queue, sends
+them through shared memory (``data/engine/transport``) and delivers the results. Workers are started by a fork server,
+as a fresh interpreter each, or by a plain fork (``launcher.py``). They never import the user's ``__main__``.
 
-Contract. *Close*: the workers are asked, then terminated, then killed, each within a bounded time; afterwards
-no process, thread, descriptor or memory is left, and every task has an outcome; arrays already delivered stay
-valid. *A worker dies*: another takes its place and the chunk runs again; a chunk that ends two workers fails
-with WorkerDied, and so does everything when workers keep dying. *This process dies*, however: so do they.
-*It is dropped without close*: as if closed. *This process forks*: the copy in the child is inert.
+Contract. *Close*: the workers are requested to exit, then terminated, then killed, each within a bounded time;
+afterwards no process, thread, descriptor or memory is left, and every task has an outcome; arrays already delivered
+stay valid. *A worker dies*: another one replaces it and the chunk runs again; a chunk that ends two workers fails with
+WorkerDiedError, and so does everything when workers keep dying. *This process dies*, however: so do its workers. *The
+executor is dropped without close*: as if closed. *This process forks*: the copy in the child is inert.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 
 class ProcessExecutor(WorkerPoolExecutor):
-    """Runs a segment in ``workers`` processes; ``grace`` seconds are given to a busy worker at close."""
+    """Runs a segment in ``workers`` processes; a busy worker has ``grace`` seconds to finish at close."""
 
     name = "processes"
 
@@ -51,21 +51,21 @@ class ProcessExecutor(WorkerPoolExecutor):
         super().__init__(runner, launcher, workers, name, grace)
 
     def pids(self) -> list[int]:
-        """The worker processes that run now."""
-        workers = (lane.worker for lane in list(self._crew.supervisors))
+        """The process ids of the running workers."""
+        workers = (supervisor.worker for supervisor in list(self._pool.supervisors))
         return [worker.pid for worker in workers if isinstance(worker, WorkerProcess)]
 
 
 def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
-    made = ProcessExecutor(
+    executor = ProcessExecutor(
         runner,
         workers,
         start_method=settings.multiprocessing_start_method,
         name=name,
-        adopt=None if settings.allocator is None else settings.allocator.adopt,
+        adopt=None if settings.allocator is None else settings.allocator.pin_external,
     )
-    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", made.num_workers)
-    return made
+    log.info("%d worker processes; OpenCV, BLAS, OpenMP and numba -> 1 thread in each", executor.num_workers)
+    return executor
 
 
-atexit.register(close_all)  # after the fork server's own, so it runs before it
+atexit.register(close_all)  # registered after the fork server's handler, so it runs before it

@@ -1,8 +1,8 @@
-"""A small process that does nothing but fork workers, and the parent's hold on it.
+"""Fork server: a single-threaded helper process that forks workers, and the parent's handle on it.
 
-It is started once per parent process, without the parent's ``__main__`` and with what every worker needs
-already imported, and stays single-threaded, so a fork from it is quick and safe. It ends when the parent
-does: the socket between them closes, and it kills its workers first.
+It is started once per parent process, without the parent's ``__main__`` and with the modules that every worker needs
+already imported. It stays single-threaded, so forking from it is fast and safe. It ends when the parent ends: the
+socket between them closes, and the server kills its workers first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ForkServer", "current", "interpreter", "serve"]
 
 # Libraries that start threads when loaded would make the server unsafe to fork.
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_ANSWER = 60.0  # seconds to wait for an answer; it comes within milliseconds once the server is up
+_RESPONSE_SECONDS = 60.0  # timeout; a running server responds within milliseconds
 
 
 def interpreter(entry: str, *arguments: object) -> list[str]:
@@ -35,7 +35,7 @@ def interpreter(entry: str, *arguments: object) -> list[str]:
     if not sys.executable:
         raise ResourceError("no Python interpreter to start workers with (sys.executable is empty)")
     module, _, function = entry.rpartition(".")
-    # The path first: not even a module of the standard library may come from the current folder instead.
+    # Set the path first, so that no module, not even one of the standard library, comes from the current folder.
     code = (
         f"import sys; sys.path[:] = {[str(entry) for entry in sys.path]!r}; "
         f"from millrace._src.data.engine.executors.processes.{module} import {function}; {function}(*{arguments!r})"
@@ -45,7 +45,7 @@ def interpreter(entry: str, *arguments: object) -> list[str]:
 
 
 class ForkServer:
-    """The parent's end of one server process. Questions and answers, one at a time."""
+    """The parent's handle on one server process; one request at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,28 +66,28 @@ class ForkServer:
         self.pid = self._process.pid
 
     def fork(self, name: str, number: int, fds: list[int]) -> int:
-        """The pid of a new worker that was given these descriptors. OSError when the system refuses."""
-        answer = self._ask({"op": "fork", "name": name, "number": number}, fds)
-        if "errno" in answer:
-            raise OSError(answer["errno"], os.strerror(answer["errno"]))
-        return int(answer["pid"])
+        """Fork a worker that receives these descriptors. Returns its pid; OSError when the system refuses."""
+        response = self._request({"op": "fork", "name": name, "number": number}, fds)
+        if "errno" in response:
+            raise OSError(response["errno"], os.strerror(response["errno"]))
+        return int(response["pid"])
 
     def reap(self, pid: int, patience: float) -> int | None:
-        """The exit code (negative: the signal) of a worker that is ending; None when it cannot be told."""
+        """The exit code (negative: the signal) of a worker that is ending; None if unknown."""
         try:
-            return self._ask({"op": "reap", "pid": pid, "patience": patience}, [])["code"]  # type: ignore[no-any-return]
+            return self._request({"op": "reap", "pid": pid, "patience": patience}, [])["code"]  # type: ignore[no-any-return]
         except ConnectionError:
             return None
 
-    def _ask(self, question: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+    def _request(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         with self._lock:
             if not self.alive:
                 raise ConnectionResetError("the fork server has ended")
             try:
-                socket.send_fds(self.sock, [json.dumps(question).encode()], fds)
+                socket.send_fds(self.sock, [json.dumps(request).encode()], fds)
                 waiter = select.poll()
                 waiter.register(self.sock, select.POLLIN)
-                data = self.sock.recv(4096) if waiter.poll(_ANSWER * 1000) else b""
+                data = self.sock.recv(4096) if waiter.poll(_RESPONSE_SECONDS * 1000) else b""
             except OSError as error:
                 if error.errno == errno.ETOOMANYREFS:
                     raise
@@ -95,11 +95,11 @@ class ForkServer:
             if not data:
                 self._end()
                 raise ConnectionResetError("the fork server has ended")
-            answer: dict[str, Any] = json.loads(data)
-            return answer
+            response: dict[str, Any] = json.loads(data)
+            return response
 
     def _end(self) -> None:
-        """Its workers end with it, by the kernel's hand."""
+        """End the server; the kernel then ends its workers."""
         self.alive = False
         self.sock.close()
         try:
@@ -114,7 +114,7 @@ class ForkServer:
                 self._end()
 
     def forget(self) -> None:
-        """In a forked child of the parent: drop what was inherited and touch nothing else."""
+        """In a forked child of the parent: drop the inherited handles and touch nothing else."""
         self.alive = False
         self.sock.close()
         self._process.returncode = 0  # not our child: no warning that it still runs
@@ -126,7 +126,7 @@ _exiting = False
 
 
 def current() -> ForkServer:
-    """The server of this process, started if there is none (or no longer one)."""
+    """The fork server of this process; started if none is running."""
     global _server
     with _lock:
         if _exiting:
@@ -137,13 +137,13 @@ def current() -> ForkServer:
 
 
 def helper() -> tuple[int, int] | None:
-    """Pid and descriptor of the running server, for tests that look for what is left behind."""
+    """Pid and descriptor of the running server, for tests that check for leftovers."""
     server = _server
     return (server.pid, server.sock.fileno()) if server is not None and server.alive else None
 
 
 def stop() -> None:
-    """End the server if there is one; the next worker starts another."""
+    """Stop the server if there is one; the next worker starts another."""
     global _server
     with _lock:
         server, _server = _server, None
@@ -174,11 +174,11 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def serve(control: int) -> NoReturn:
-    """Answer the parent until it is gone."""
+    """Main loop of the server: handle requests until the parent is gone."""
     from . import worker
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Blocked, not ignored: a child's end is then waited for without missing it and without polling.
+    # Blocked, not ignored: sigtimedwait then waits for a child's exit without a race and without polling.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     worker.prctl(15, b"millrace-forks")
     gc.collect()
@@ -192,15 +192,15 @@ def serve(control: int) -> NoReturn:
             break
         if not data:
             break
-        question = json.loads(data)
-        if question["op"] == "fork":
-            answer = _fork(sock, question, fds, flags, workers)
+        request = json.loads(data)
+        if request["op"] == "fork":
+            response = _fork(sock, request, fds, flags, workers)
         else:
-            answer = {"code": _reap(question["pid"], question["patience"], workers)}
+            response = {"code": _reap(request["pid"], request["patience"], workers)}
         for fd in fds:
             os.close(fd)
         try:
-            sock.send(json.dumps(answer).encode())
+            sock.send(json.dumps(response).encode())
         except OSError:
             break
     for pid in workers:
@@ -212,7 +212,7 @@ def serve(control: int) -> NoReturn:
 
 
 def _fork(
-    control: socket.socket, question: dict[str, Any], fds: list[int], flags: int, workers: set[int]
+    control: socket.socket, request: dict[str, Any], fds: list[int], flags: int, workers: set[int]
 ) -> dict[str, Any]:
     if flags & socket.MSG_CTRUNC or len(fds) != 5:
         return {"errno": errno.EMFILE}
@@ -222,24 +222,30 @@ def _fork(
     except OSError as error:
         return {"errno": error.errno or errno.EAGAIN}
     if not pid:
-        _become(control, question["name"], question["number"], fds, server)
+        _run_worker(control, request["name"], request["number"], fds, server)
     workers.add(pid)
     return {"pid": pid}
 
 
-def _become(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
-    """In the child: the parent's own standard streams, then a worker's life."""
+def _run_worker(control: socket.socket, name: str, number: int, fds: list[int], server: int) -> NoReturn:
+    """In the child: restore the parent's standard streams and run the worker's main loop."""
     from . import worker
 
     try:
         control.close()
-        sock, stacks, kit, out, err = fds
+        sock, stacks, setup_fd, out, err = fds
         os.dup2(out, 1)
         os.dup2(err, 2)
         os.close(out)
         os.close(err)
         worker.worker_main(
-            socket.socket(fileno=sock), stacks, kit, name, number, how="forkserver", die_with=server
+            socket.socket(fileno=sock),
+            stacks,
+            setup_fd,
+            name,
+            number,
+            start_method="forkserver",
+            parent_pid=server,
         )
     finally:
         os._exit(1)

@@ -1,4 +1,4 @@
-"""Three ways to start a worker process, and the parent's hold on one, however it was started."""
+"""Process launcher: starts worker processes by fork server, spawn or fork, and the parent's handle on a worker."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from typing import Any
 
 from millrace._src.core.errors import ArgumentValueError, ResourceError
 from millrace._src.core.values.chunk import Chunk
-from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine import thread_limits
 from millrace._src.data.engine.executors.base import ChunkFunction
-from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool import worker_setup
 from millrace._src.data.engine.executors.worker_pool.pool import WorkerResult
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import unpack_error
 from millrace._src.data.engine.executors.worker_pool.serialization import (
@@ -38,7 +38,7 @@ __all__ = ["METHODS", "ProcessLauncher", "WorkerProcess", "process_limit_error"]
 
 METHODS = ("forkserver", "spawn", "fork")
 
-# After the line is cut or a kill is sent the end takes no time, unless the disk holds the process.
+# After the socket is closed or SIGKILL is sent, the process exits at once unless the disk blocks it.
 PATIENCE = 2.0
 
 Reap = Callable[[float], "int | None"]
@@ -46,7 +46,7 @@ _all: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
 
 
 class WorkerProcess:
-    """A started worker: its line, its pid, and how to learn its end."""
+    """Handle on a started worker: its channel, its pid, and how to get its exit status."""
 
     def __init__(self, pid: int, sock: socket.socket, stacks: int, reap: Reap, objects: ObjectCodec) -> None:
         self.pid, self.objects = pid, objects
@@ -55,11 +55,11 @@ class WorkerProcess:
         self._stacks = stacks
         self._reap = reap
         self._lock = threading.Lock()
-        self._gone = False
+        self._ended = False
         _all.add(self)
 
     def ready(self, timeout: float) -> bool:
-        """At once: a chunk waits in its socket while it starts."""
+        """Always true: a chunk waits in the socket while the worker starts."""
         return True
 
     def encode(self, chunk: Chunk) -> Any:
@@ -72,12 +72,12 @@ class WorkerProcess:
         message = self.channel.receive(timeout)
         if message is None:
             return None
-        kind, data = message
+        message_type, data = message
         del message
-        if kind == worker.UNLOADABLE:
+        if message_type == worker.UNLOADABLE:
             return WorkerResult(None, unpack_error(data, self.objects), unloadable=True)
         try:
-            if kind == worker.RESULT:
+            if message_type == worker.RESULT:
                 chunk, extra = decode_chunk(data, self.objects)
                 return WorkerResult((chunk, flat_loads(self.objects, extra)))
             return WorkerResult(None, unpack_error(data, self.objects))
@@ -97,16 +97,16 @@ class WorkerProcess:
         self.channel.cut()
 
     def signal(self, number: int) -> None:
-        """Send a signal, unless the process has been waited for: its number may belong to another by then."""
+        """Send a signal, unless the process has been reaped: its pid may belong to another process by then."""
         with self._lock:
-            if not self._gone:
+            if not self._ended:
                 try:
                     os.kill(self.pid, number)
                 except ProcessLookupError:
                     pass
 
     def ended(self) -> bool:
-        """True for a process that is dead but still holds its line open through some child of its own."""
+        """True for a process that is dead while one of its child processes still holds the socket open."""
         try:
             with open(f"/proc/{self.pid}/stat", "rb") as file:
                 return file.read().rpartition(b") ")[2][:1] in (b"Z", b"X")
@@ -114,10 +114,10 @@ class WorkerProcess:
             return True
 
     def finish(self) -> int | None:
-        """Make sure of the end, let everything go, and return the exit code (negative: the signal)."""
-        self.signal(signal.SIGKILL)  # it is of no use without its line; a status that is set stays as it is
+        """Kill the process if needed, release its resources, and return the exit code (negative: the signal)."""
+        self.signal(signal.SIGKILL)  # useless without its channel; an existing exit status is kept
         with self._lock:
-            self._gone = True
+            self._ended = True
         code = self._reap(PATIENCE)
         self.channel.close()
         self._close_stacks()
@@ -128,11 +128,13 @@ class WorkerProcess:
         return code is not None, describe_exit(code)
 
     def stack(self, patience: float = 1.0) -> str:
-        """What the worker's threads do now, written by a signal handler that needs nobody's consent."""
-        self._read_stacks(0.0)  # what an earlier, late answer left
+        """The Python stacks of the worker's threads, written by a signal handler without cooperation of the worker's
+        code.
+        """
+        self._read_stacks(0.0)  # discard the rest of an earlier, late response
         self.signal(worker.STACKS)
         text = self._read_stacks(patience)
-        return text or "  (no answer: starting, stopped, or deep in the kernel)\n"
+        return text or "  (no response: starting, stopped, or blocked in the kernel)\n"
 
     def _read_stacks(self, patience: float) -> str:
         if self._stacks < 0:
@@ -154,8 +156,8 @@ class WorkerProcess:
             os.close(fd)
 
     def forget(self) -> None:
-        """In a forked child of the parent: close what was inherited, harm nobody."""
-        self._gone = True
+        """In a forked child of the parent: close the inherited descriptors without signalling the worker."""
+        self._ended = True
         self.channel.sock.close()
         self._close_stacks()
 
@@ -182,20 +184,20 @@ class ProcessLauncher:
         self.method = method
         self._runner = runner
         self._adopt = adopt
-        self._kit = -1
+        self._setup_fd = -1
         if method == "forkserver":
             forkserver.current()  # comes up while the runner is pickled
         if method != "fork":
-            self._kit = kit.write_worker_setup(runner)
+            self._setup_fd = worker_setup.write_worker_setup(runner)
 
     def retired(self, number: int) -> None:
-        """Nothing is kept for a worker that has ended."""
+        """Nothing to release: no resources are held for a worker that has ended."""
 
     def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
         return process_limit_error(wanted, started, error)
 
     def start(self, name: str, number: int) -> WorkerProcess:
-        """A new worker, the ``number``-th of its executor. OSError or ResourceError when the system refuses."""
+        """Start worker ``number`` of its executor. OSError or ResourceError when the system refuses."""
         ours, theirs = pair()
         try:
             read, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -213,18 +215,18 @@ class ProcessLauncher:
         finally:
             theirs.close()
             os.close(write)
-        made = WorkerProcess(
+        process = WorkerProcess(
             pid, ours, read, reap, PickleByReference() if self.method == "fork" else PickleByValue()
         )
-        made.channel.leases.adopt = self._adopt
-        return made
+        process.channel.leases.adopt = self._adopt
+        return process
 
     def _from_server(
         self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
         null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            fds = [theirs.fileno(), write, self._kit, *(fd if _is_open(fd) else null for fd in (1, 2))]
+            fds = [theirs.fileno(), write, self._setup_fd, *(fd if _is_open(fd) else null for fd in (1, 2))]
             for attempt in (0, 1):
                 server = forkserver.current()
                 try:
@@ -240,7 +242,7 @@ class ProcessLauncher:
     def _spawn(
         self, name: str, number: int, ours: socket.socket, theirs: socket.socket, read: int, write: int
     ) -> tuple[int, Reap]:
-        fds = [theirs.fileno(), write, self._kit]
+        fds = [theirs.fileno(), write, self._setup_fd]
         process = subprocess.Popen(
             forkserver.interpreter("worker.spawn_main", *fds, name, number),
             pass_fds=fds,
@@ -252,7 +254,7 @@ class ProcessLauncher:
             try:
                 return process.wait(patience)
             except subprocess.TimeoutExpired:
-                process.returncode = -signal.SIGKILL  # given up; no warning when the object goes
+                process.returncode = -signal.SIGKILL  # suppresses the warning when the object is collected
                 return None
 
         return process.pid, reap
@@ -262,24 +264,24 @@ class ProcessLauncher:
     ) -> tuple[int, Reap]:
         for stream in (sys.stdout, sys.stderr):
             try:
-                stream.flush()  # or the child would print it again
+                stream.flush()  # otherwise the child would print it again
             except Exception:
                 pass
-        with budget.pause_opencv_threads(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user asked for it
+        with thread_limits.pause_opencv_threads(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads: the user requested it
             pid = os.fork()
             if pid == 0:
                 try:
                     ours.close()
                     os.close(read)
                     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                    worker.worker_main(theirs, write, self._runner, name, number, how="fork")
+                    worker.worker_main(theirs, write, self._runner, name, number, start_method="fork")
                 finally:
                     os._exit(1)
         return pid, functools.partial(_wait, pid)
 
     def close(self) -> None:
-        fd, self._kit = self._kit, -1
+        fd, self._setup_fd = self._setup_fd, -1
         if fd >= 0:
             os.close(fd)
 
@@ -293,7 +295,7 @@ def _is_open(fd: int) -> bool:
 
 
 def _wait(pid: int, patience: float) -> int | None:
-    """Wait for a child of this process. Somebody else's handler may have taken its status: then None."""
+    """Wait for a child of this process. None if another handler has taken its exit status."""
     deadline, pause = time.monotonic() + patience, 0.0005
     while True:
         try:
@@ -309,7 +311,7 @@ def _wait(pid: int, patience: float) -> int | None:
 
 
 def process_limit_error(wanted: int, started: int, error: BaseException) -> ResourceError:
-    """What to say when the system starts no more processes: the numbers, and what to do."""
+    """The error when the system starts no more processes: the limits, and what to do."""
 
     def shown(which: int) -> str:
         both = resource.getrlimit(which)
@@ -339,7 +341,7 @@ _HINTS = {
 
 
 def describe_exit(code: int | None) -> str:
-    """An exit code in words.
+    """A description of an exit code.
 
     >>> describe_exit(3)
     'exited with status 3 (does user code call sys.exit or os._exit?)'

@@ -1,11 +1,13 @@
-"""Workers on the nodes of a Ray cluster, or of one that lives on this machine as long as the run.
+"""Ray executor: runs segments in actors on a Ray cluster or a local Ray instance.
 
-Each worker is an actor that holds one CPU and lies where Ray finds room, spread over the nodes. Per worker there is a
-thread in this process (``lane.py``), as with worker processes: it gives chunks and takes results, and when an actor or
-its node is lost it starts another and gives the chunk again, so that no row is lost and none comes twice.
+Each worker is an actor that holds one CPU; Ray chooses its node and spreads the actors over the nodes. Each worker has
+a thread in this process (``worker_pool/supervisor.py``), as with worker processes: it sends chunks and receives
+results. When an actor or its node is lost, it starts another actor and sends the chunk again, so no row is lost or
+duplicated.
 
-Between our own ends everything is in our own encoding. Ray itself pickles what goes through it, and whoever may connect
-to a cluster may run code on its nodes: a cluster is for a network whose members trust each other.
+Between Millrace's own endpoints all data is in Millrace's encoding. Ray itself pickles what passes through it, and
+anyone who can connect to a cluster can run code on its nodes: use a cluster only in a network whose members trust each
+other.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ __all__ = ["RayExecutor", "make"]
 
 log = get_logger(__name__)
 
-LEAST_BYTES, MOST_BYTES = 12 << 20, 80 << 20
+MIN_CHUNK_BYTES, MAX_CHUNK_BYTES = 12 << 20, 80 << 20
 
 
 class RayExecutor(WorkerPoolExecutor):
-    """Runs a segment in up to ``workers`` actors; ``grace`` seconds are given to a busy one at close."""
+    """Runs a segment in up to ``workers`` actors; a busy actor has ``grace`` seconds to finish at close."""
 
     name = "ray"
 
@@ -45,14 +47,14 @@ class RayExecutor(WorkerPoolExecutor):
     ) -> None:
         launcher = RayLauncher(runner, acquire_cluster(address, object_store_memory), workers, num_cpus)
         super().__init__(runner, launcher, launcher.slots, name, grace)
-        # a call costs the same for much as for little, but the store must hold what all workers have in hand
+        # a call has a fixed cost, but the store must hold the chunks of all workers
         self.max_chunk_bytes = max(
-            LEAST_BYTES, min(MOST_BYTES, launcher.instance.store.most // (2 * self.num_workers))
+            MIN_CHUNK_BYTES, min(MAX_CHUNK_BYTES, launcher.instance.store.most // (2 * self.num_workers))
         )
 
 
 def make(runner: ChunkFunction, workers: int, name: str, settings: Settings) -> Executor:
     options: dict[str, Any] = dict(settings.executor_options)
-    made = RayExecutor(runner, workers, name=name, **options)
-    log.info("%d workers on Ray", made.num_workers)
-    return made
+    executor = RayExecutor(runner, workers, name=name, **options)
+    log.info("%d workers on Ray", executor.num_workers)
+    return executor

@@ -1,7 +1,7 @@
-"""What runs on a node of the cluster: load the runner once, then answer chunk after chunk.
+"""Ray actor that loads the runner once and processes chunks on its node.
 
-Chunks and results are in our own encoding (``engine/transport/pieces``), errors and reports as bytes; Ray carries them
-and does not look inside.
+Chunks and results are in Millrace's encoding (``data/engine/transport/scatter_gather.py``), errors and reports are
+bytes; Ray carries them without interpreting them.
 """
 
 from __future__ import annotations
@@ -20,55 +20,57 @@ from millrace._src.core.machine.ray_cluster import missing_paths
 from millrace._src.core.machine.shared_memory import ByteArray
 from millrace._src.core.optional import require
 from millrace._src.core.random.rng import reseed_after_fork
-from millrace._src.data.engine import thread_limits as budget
+from millrace._src.data.engine import thread_limits
 from millrace._src.data.engine.executors.base import ChunkFunction
-from millrace._src.data.engine.executors.worker_pool import worker_setup as kit
+from millrace._src.data.engine.executors.worker_pool import worker_setup
 from millrace._src.data.engine.executors.worker_pool.remote_traceback import pack_error
 from millrace._src.data.engine.executors.worker_pool.serialization import WorkerPickle, flat_dumps
 from millrace._src.data.engine.transport.chunk_codec import encode_chunk
 from millrace._src.data.engine.transport.scatter_gather import decode_buffers, split_buffers
 
-__all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "cannot_see", "stack_of"]
+__all__ = ["ERROR", "RESULT", "MillraceWorker", "Message", "unreadable_path_error", "read_stack"]
 
 RESULT, ERROR = range(2)
 
-# Runs of bytes and where each begins.
+# Byte buffers and their start offsets.
 Message = tuple[list[int], list[ByteArray]]
 
-# Arrays inside the runner up to this size are each worker's own, as a buffer that a user's function fills must be.
-# Larger ones are data: all workers of a node look at one copy, which cannot be written to.
-OWN = 64 << 20
+# Arrays inside the runner up to this size are copied for each worker, because a user function may write to them as to a
+# buffer. Larger arrays are data: all workers of a node share one read-only copy.
+MAX_PRIVATE_BYTES = 64 << 20
 
 
 class MillraceWorker:
-    """One worker. Ray makes it an actor, so its methods run one after the other."""
+    """One worker. Ray runs it as an actor, so its methods run one after the other."""
 
     def __init__(self) -> None:
         self.runner: ChunkFunction | None = None
         self.objects = WorkerPickle()
 
-    def begin(
+    def load_runner(
         self, world: dict[str, Any], parts: list[ByteArray], paths: list[str], number: int
     ) -> dict[str, Any]:
-        """Load the runner. Says where this is, and why it cannot work, if so."""
-        said = whereabouts()
+        """Load the runner. Returns the location of this worker, and the error if loading failed."""
+        location = describe_location()
         try:
             faulthandler.enable(file=2)
             collect_warnings()
             reseed_after_fork()
-            kit.merge_environment(world)
-            budget.limit_process_threads()
+            worker_setup.merge_environment(world)
+            thread_limits.limit_process_threads()
             missing = missing_paths(paths, None)
             if missing:
-                raise cannot_see(missing[0], said["node"])
-            self.runner = kit.unpickle_runner([part if part.nbytes > OWN else part.copy() for part in parts])
+                raise unreadable_path_error(missing[0], location["node"])
+            self.runner = worker_setup.unpickle_runner(
+                [part if part.nbytes > MAX_PRIVATE_BYTES else part.copy() for part in parts]
+            )
             self.runner.init_worker(number)
         except BaseException as error:
-            return said | {"error": pack_error(_unloadable(error, said["node"]), self.objects)}
-        return said | {"error": None}
+            return location | {"error": pack_error(_load_error(error, location["node"]), self.objects)}
+        return location | {"error": None}
 
     def work(self, message: Message) -> tuple[int, list[int], list[ByteArray]]:
-        """The result of a chunk, or the error, in pieces that Ray copies into its store, each once."""
+        """Process a chunk. Returns the result, or the error, as buffers that Ray copies into its store once each."""
         try:
             return RESULT, *self._work(*message)
         except BaseException as error:
@@ -77,7 +79,7 @@ class MillraceWorker:
     def _work(self, starts: list[int], runs: list[ByteArray]) -> Message:
         assert self.runner is not None
         if not self.runner.leaves_input_unmodified:
-            # the store keeps the original: if this worker is lost, another one must find the same rows
+            # the original stays in the store: if this worker is lost, another one must read the same rows
             runs = [run.copy() for run in runs]
         chunk, _ = decode_buffers(starts, runs, self.objects)
         result, report = self.runner(chunk)
@@ -89,8 +91,8 @@ class MillraceWorker:
             runner.close()
 
 
-def whereabouts() -> dict[str, Any]:
-    """The node in words, its id, and where this process writes its stacks when asked to."""
+def describe_location() -> dict[str, Any]:
+    """A description of the node, its id, and where this process writes its stacks on request."""
     ray = require("ray", extra="ray", purpose="a worker of a Ray cluster")
     node = ray.get_runtime_context().get_node_id()
     stacks = os.memfd_create("millrace-stacks")
@@ -103,8 +105,8 @@ def whereabouts() -> dict[str, Any]:
     }
 
 
-def stack_of(pid: int, stacks: int) -> str:
-    """On the worker's own node: what its threads do now."""
+def read_stack(pid: int, stacks: int) -> str:
+    """The stacks of a worker's threads; runs on the worker's node."""
     path = f"/proc/{pid}/fd/{stacks}"
     before = os.path.getsize(path)
     os.kill(pid, signal.SIGURG)
@@ -120,17 +122,17 @@ def stack_of(pid: int, stacks: int) -> str:
         return file.read().decode(errors="replace")
 
 
-def cannot_see(path: str, node: str) -> DataError:
+def unreadable_path_error(path: str, node: str) -> DataError:
     return DataError(
-        f"node {node} of the Ray cluster cannot open {path}: sources are opened on the nodes. Put the files where "
-        "every node finds them under this name (a shared folder, object storage), or stay on this machine with "
+        f"node {node} of the Ray cluster cannot open {path}: sources are opened on the nodes. Store the files where "
+        "every node can open them under this name (a shared folder, object storage), or run on this machine with "
         "run_on('processes')",
         file=path,
         node=node,
     )
 
 
-def _unloadable(error: BaseException, node: str) -> BaseException:
+def _load_error(error: BaseException, node: str) -> BaseException:
     if isinstance(error, DataError):
         return error
     hint = ""

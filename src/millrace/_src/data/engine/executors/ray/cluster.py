@@ -1,4 +1,4 @@
-"""The Ray cluster as pipelines use it: how much of its store and of its CPUs this process has asked for."""
+"""Ray cluster handle: CPU and object-store accounting of this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.core.machine import ray_cluster
 from millrace._src.core.machine.ray_cluster import Cluster
 from millrace._src.data.engine.executors.worker_pool.executor import close_all
 
-from .actor import cannot_see
+from .actor import unreadable_path_error
 from .object_store import ResultStore
 
 __all__ = ["RayCluster", "acquire_cluster"]
@@ -26,12 +26,12 @@ _STORE_SHARE = 2
 @functools.lru_cache(maxsize=1)
 def library() -> Any:
     ray = ray_cluster.library("the executor 'ray'")
-    atexit.register(close_all)  # after Ray's own, so it runs before it
+    atexit.register(close_all)  # registered after Ray's handler, so it runs before it
     return ray
 
 
 class RayCluster:
-    """A cluster in use; ``claimed`` CPUs are asked for by workers of this process."""
+    """A cluster in use; ``claimed`` is the number of CPUs requested by workers of this process."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.ray, self.address = cluster, cluster.ray, cluster.address
@@ -52,31 +52,32 @@ class RayCluster:
         return self.cluster.on_node(function, node_id, **options)
 
     def claim(self, workers: int, cpus: float, must: bool = True) -> list[float]:
-        """The CPUs that each worker asks for: as many workers as there is room for on the cluster, beside those that
-        this process has there already. If one ``must`` work, it may have to ask for none.
+        """Claim CPUs for workers. Returns the CPUs of each worker, as many workers as the cluster has free CPUs for.
+
+        If one worker is required (``must``) and no CPU is free, it claims none.
         """
         with _lock:
             total = self.cluster.cpus()
-            room = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
-            if room < 1 and not must:
+            available = workers if cpus <= 0 else int((total - self.claimed) / cpus + 1e-9)
+            if available < 1 and not must:
                 raise ResourceError(
-                    f"the Ray cluster has {total:g} CPUs, and this process has asked for all of them"
+                    f"the Ray cluster has {total:g} CPUs, and this process has claimed all of them"
                 )
-            asked = [cpus] * min(workers, room) if room > 0 else [0.0]
-            self.claimed += sum(asked)
-        if len(asked) < workers:
-            log.info("%d Ray workers instead of %d: the cluster has %g CPUs", len(asked), workers, total)
-        return asked
+            claims = [cpus] * min(workers, available) if available > 0 else [0.0]
+            self.claimed += sum(claims)
+        if len(claims) < workers:
+            log.info("%d Ray workers instead of %d: the cluster has %g CPUs", len(claims), workers, total)
+        return claims
 
     def give_back(self, cpus: float) -> None:
         with _lock:
             self.claimed -= cpus
 
     def check(self, paths: list[str]) -> None:
-        """Every node can open these; the first that cannot is named."""
-        found = self.cluster.unseen(paths)
-        if found is not None:
-            raise cannot_see(*found)
+        """Check that every node can open these paths; raises an error for the first that cannot."""
+        unreadable = self.cluster.unseen(paths)
+        if unreadable is not None:
+            raise unreadable_path_error(*unreadable)
 
     def release(self) -> None:
         self.cluster.release()

@@ -1,1 +1,1 @@
-"""Worker pool."""
+"""Worker pool: workers outside this process, one supervisor thread per worker."""

@@ -1,4 +1,4 @@
-"""Why an object cannot go to another process: the path to the part that does not pickle."""
+"""Error attribution for pickling: finds the attribute of an object that cannot be pickled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from millrace._src.core.errors import PlanError
 
 __all__ = ["pickling_error"]
 
-# Each step pickles parts of a failing object again; a few hundred small tries find it in practice.
+# Each step pickles parts of a failing object again; a few hundred small attempts suffice in practice.
 _TRIES = 400
 
 
 def pickling_error(thing: Any, error: BaseException, what: str) -> PlanError:
-    """The error for a runner that cloudpickle refuses, naming attribute and type when they can be told."""
-    path, culprit = _find(thing)
+    """The error for a runner that cloudpickle cannot pickle, naming attribute and type if they can be determined."""
+    path, culprit = _find_unpicklable(thing)
     where = ""
     if culprit is not thing:
         where = f" The part that cannot be sent is {path}, of type {_type_name(culprit)}."
@@ -30,22 +30,22 @@ def pickling_error(thing: Any, error: BaseException, what: str) -> PlanError:
 
 
 def _type_name(value: Any) -> str:
-    kind = type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    cls = type(value)
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _find(thing: Any) -> tuple[str, Any]:
-    """Walk down, always into a part that fails by itself."""
+def _find_unpicklable(thing: Any) -> tuple[str, Any]:
+    """Descend into parts that fail to pickle by themselves; return the path and the innermost one."""
     path, culprit = "", thing
     tries, seen = _TRIES, {id(thing)}
     while True:
-        for step, part in _parts(culprit):
-            if id(part) in seen or not _worth(part):
+        for step, part in _iter_parts(culprit):
+            if id(part) in seen or not _is_candidate(part):
                 continue
             tries -= 1
             if tries < 0:
                 return path.lstrip("."), culprit
-            if not _pickles(part):
+            if not _can_pickle(part):
                 seen.add(id(part))
                 path, culprit = path + step, part
                 break
@@ -53,11 +53,11 @@ def _find(thing: Any) -> tuple[str, Any]:
             return path.lstrip("."), culprit
 
 
-def _worth(part: Any) -> bool:
+def _is_candidate(part: Any) -> bool:
     return not isinstance(part, (int, float, str, bytes, bool, type(None), types.ModuleType))
 
 
-def _pickles(part: Any) -> bool:
+def _can_pickle(part: Any) -> bool:
     try:
         cloudpickle.dumps(part, protocol=5, buffer_callback=lambda buffer: None)  # big arrays are not copied
     except Exception:
@@ -65,8 +65,8 @@ def _pickles(part: Any) -> bool:
     return True
 
 
-def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
-    """What an object is made of, each with the step that leads there."""
+def _iter_parts(thing: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of an object, each with its path step."""
     if isinstance(thing, dict):
         for key, value in thing.items():
             yield f"[{key!r}]", value
@@ -97,8 +97,8 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
             yield f".{name}", value
         return
     yield from ((f".{name}", value) for name, value in getattr(thing, "__dict__", {}).items())
-    for kind in type(thing).__mro__:
-        for name in getattr(kind, "__slots__", ()):
+    for cls in type(thing).__mro__:
+        for name in getattr(cls, "__slots__", ()):
             if hasattr(thing, name):
                 yield f".{name}", getattr(thing, name)
     if "<locals>" in type(thing).__qualname__ or type(thing).__module__ == "__main__":

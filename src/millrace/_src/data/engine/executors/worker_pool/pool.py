@@ -1,7 +1,7 @@
-"""The state that the lanes of one executor share: the queue, the closed flag, the count of losses.
+"""Worker pool state shared by supervisors: task queue, failure count and shutdown.
 
-It is apart from the executor so that the lanes' threads do not keep a dropped executor alive. What a worker is, a
-process of this machine or an actor of a cluster, is the launcher's affair.
+It is separate from the executor so that the supervisors' threads do not keep a dropped executor alive. The launcher
+defines what a worker is: a process of this machine or an actor of a cluster.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ __all__ = [
     "WorkerLauncher",
     "WorkerHandle",
     "describe_rows",
-    "warn_fewer",
+    "warn_fewer_workers",
 ]
 
 log = get_logger(__name__)
 
-# Losses without one success between them, per worker, after which the fault is not a passing one.
-LOSSES = 3
+# Worker deaths without a success in between, per worker, after which the pool fails.
+MAX_DEATHS_PER_WORKER = 3
 
 
 class WorkerResult(NamedTuple):
-    """What a worker made of a chunk; ``unloadable``: it cannot work at all, nor can another."""
+    """The result of a chunk. ``unloadable``: no worker can load the runner."""
 
     result: tuple[Chunk, Any] | None
     error: BaseException | None = None
@@ -47,39 +47,40 @@ class WorkerResult(NamedTuple):
 
 
 class WorkerHandle(Protocol):
-    """The parent's hold on one worker. Answers come in the order of the chunks that were posted."""
+    """The parent's handle on one worker. Results arrive in the order in which chunks were sent."""
 
-    # where it is, in words
+    # where it runs, as text
     location: str
 
     def ready(self, timeout: float) -> bool:
-        """Whether it can be given chunks; False when it cannot after so many seconds, or has ended."""
+        """Whether it can receive chunks; False if it cannot within the timeout, or has ended."""
 
     def encode(self, chunk: Chunk) -> Any:
-        """What is to be posted. Raises what is the chunk's own fault."""
+        """Encode a chunk for :meth:`send`. Raises errors caused by the chunk itself."""
 
     def send(self, copied: Any) -> None:
-        """Send it on its way. OSError when the worker is gone."""
+        """Send an encoded chunk. OSError when the worker is gone."""
 
     def receive(self, timeout: float) -> WorkerResult | None:
-        """The next answer; None when there will be none. TimeoutError when it did not come in time; ResourceError or
-        ValueError when it came and cannot be taken.
+        """The next result; None when there will be none.
+
+        TimeoutError when it did not arrive in time; ResourceError or ValueError when it arrived and cannot be read.
         """
 
     def ended(self) -> bool: ...
 
     def close_input(self) -> None:
-        """Nothing more is posted: it ends when it has answered all."""
+        """No more chunks are sent: the worker ends after its pending chunks."""
 
     def terminate(self) -> None: ...
 
     def kill(self) -> None: ...
 
     def interrupt(self) -> None:
-        """Wake a thread that waits in ``receive``, whatever the worker does."""
+        """Wake a thread that waits in ``receive``, regardless of the worker's state."""
 
     def reap(self) -> tuple[bool, str]:
-        """Make sure of the end: whether it is known how it came, and in words that follow 'it'."""
+        """End the worker if needed. Returns whether the cause is known, and a description of it (a verb phrase)."""
 
     def stack(self) -> str: ...
 
@@ -87,24 +88,24 @@ class WorkerHandle(Protocol):
 class WorkerLauncher(Protocol):
     """Starts workers for one runner."""
 
-    # several of them, in words; and how many may end with a chunk in hand before the chunk is to blame
+    # plural name for messages; and how many workers may die with the same chunk before the chunk fails
     workers: str
     max_worker_deaths: int
 
     def start(self, name: str, number: int) -> WorkerHandle:
-        """OSError or ResourceError when there is none to be had."""
+        """Start a worker. OSError or ResourceError if none can be started."""
 
     def retired(self, number: int) -> None:
-        """The worker of this number has ended, and no other takes its place."""
+        """Release the resources of a worker that has ended and is not replaced."""
 
     def refused(self, wanted: int, started: int, error: BaseException) -> ResourceError:
-        """What to say when fewer could be started than were wanted."""
+        """The error for fewer workers than requested."""
 
     def close(self) -> None: ...
 
 
 class PendingTask:
-    """A task on its way, and the ends of the workers that had it in hand."""
+    """A task in flight, and the deaths of the workers that were processing it."""
 
     __slots__ = ("deaths", "task")
 
@@ -114,7 +115,7 @@ class PendingTask:
 
 
 class WorkerPool:
-    """Everything here may be called from any thread."""
+    """Shared state of the supervisors of one executor. All methods are thread-safe."""
 
     def __init__(self, runner: ChunkFunction, launcher: WorkerLauncher, name: str, wanted: int) -> None:
         self.runner, self.launcher, self.name, self.wanted = runner, launcher, name, wanted
@@ -124,16 +125,16 @@ class WorkerPool:
         self.closed = False
         self.failure: BaseException | None = None
         self.pid = os.getpid()
-        self._losses = 0
-        # lanes that were started in all
+        self._deaths = 0
+        # number of supervisors ever started
         self._started = 0
-        # of lanes that are too many: those that have not come upon it yet, and those that are about to end
+        # surplus supervisors: the number that have not received the exit signal yet, and those that are about to end
         self._surplus = 0
         self._leaving: set[WorkerSupervisor] = set()
 
     @property
     def active_count(self) -> int:
-        """Lanes that go on taking jobs."""
+        """Number of supervisors that keep taking tasks."""
         with self.lock:
             return len(self.supervisors) - len(self._leaving) - self._surplus
 
@@ -143,7 +144,7 @@ class WorkerPool:
             return self._started - 1
 
     def shrink(self, count: int) -> None:
-        """Let so many lanes end: those that come upon it when they ask for their next job."""
+        """Let this many supervisors end when they take their next task."""
         with self.lock:
             if count <= 0 or self.closed:
                 return
@@ -151,22 +152,24 @@ class WorkerPool:
             for _ in range(count):
                 self.queue.put(None)
 
-    def confirm_exit(self, lane: WorkerSupervisor) -> bool:
-        """A lane came upon the sign to end. The last one stays, whatever became of the others: it has their jobs."""
+    def confirm_exit(self, supervisor: WorkerSupervisor) -> bool:
+        """Whether a supervisor that received the exit signal may end. The last one stays, because it takes the
+        remaining tasks.
+        """
         with self.lock:
             if self.closed or self.failure is not None:
                 return True
             self._surplus = max(0, self._surplus - 1)
             if len(self.supervisors) - len(self._leaving) <= 1:
                 return False
-            self._leaving.add(lane)
+            self._leaving.add(supervisor)
             return True
 
     def submit(self, task: Task) -> None:
         self.put(PendingTask(task))
 
     def put(self, job: PendingTask) -> None:
-        """Queue a job, new or rescued from a dead worker; refuse it if nobody will ever take it."""
+        """Queue a task, new or from a dead worker; fail it if the pool is closed."""
         with self.lock:
             if not self.closed and self.failure is None:
                 self.queue.put(job)
@@ -178,22 +181,22 @@ class WorkerPool:
         job.task.finish(None, error)
 
     def has_idle_worker(self) -> bool:
-        return any(lane.waiting for lane in self.supervisors)
+        return any(supervisor.waiting for supervisor in self.supervisors)
 
-    def succeeded(self) -> None:
-        self._losses = 0
+    def reset_deaths(self) -> None:
+        self._deaths = 0
 
     def record_worker_death(self, death: str) -> None:
-        """A worker has died. Too many in a row, and the whole executor fails instead of trying for ever."""
+        """Record a worker death. After too many in a row the whole executor fails instead of retrying forever."""
         with self.lock:
-            self._losses += 1
-            if self._losses > LOSSES * self.wanted:
+            self._deaths += 1
+            if self._deaths > MAX_DEATHS_PER_WORKER * self.wanted:
                 who = f"{self.name} ({self.runner.describe()})"
-                what = f"{self._losses} {self.launcher.workers} of {who} died in a row; the last one {death}"
+                what = f"{self._deaths} {self.launcher.workers} of {who} died in a row; the last one {death}"
                 self.fail(WorkerDiedError(what))
 
     def fail(self, error: BaseException) -> None:
-        """Nothing can run any more: every task, queued or to come, gets this error."""
+        """Fail the pool: every task, queued or new, gets this error."""
         with self.lock:
             if self.failure is None:
                 self.failure = error
@@ -213,36 +216,36 @@ class WorkerPool:
         for _ in range(sentinels):
             self.queue.put(None)
 
-    def remove_supervisor(self, lane: WorkerSupervisor, error: BaseException | None) -> None:
-        """A lane has no worker and gets none. The others go on; without others all fails."""
+    def remove_supervisor(self, supervisor: WorkerSupervisor, error: BaseException | None) -> None:
+        """Remove a supervisor whose worker cannot be replaced. The others continue; without others the pool fails."""
         with self.lock:
-            if lane in self.supervisors:
-                self.supervisors.remove(lane)
-                self.launcher.retired(lane.number)
-            self._leaving.discard(lane)
+            if supervisor in self.supervisors:
+                self.supervisors.remove(supervisor)
+                self.launcher.retired(supervisor.number)
+            self._leaving.discard(supervisor)
             left = len(self.supervisors)
             if error is None or self.closed:
                 return
         if not left:
             self.fail(self.launcher.refused(self.wanted, 0, error))
         else:
-            log.warning("%s goes on with %d %s: %s", self.name, left, self.launcher.workers, error)
+            log.warning("%s continues with %d %s: %s", self.name, left, self.launcher.workers, error)
 
     def close(self, grace: float) -> None:
-        """Ask, then terminate, then kill; each step is bounded, and so is the whole."""
+        """Request exit, then terminate, then kill; each step and the whole are bounded."""
         if os.getpid() != self.pid:
             return  # a forked copy: threads and workers belong to the parent
         with self.lock:
             first, self.closed = not self.closed, True
-            lanes = list(self.supervisors)
+            supervisors = list(self.supervisors)
         if first:
             self.drain()
-            for _ in lanes:
+            for _ in supervisors:
                 self.queue.put(None)
-        for step, seconds in (("ask", grace), ("terminate", 0.5), ("kill", 3.0), ("cut", 3.0)):
-            for lane in lanes:
-                getattr(lane, step)()
-            if _all_ended(lanes, seconds):
+        for step, seconds in (("request_exit", grace), ("terminate", 0.5), ("kill", 3.0), ("interrupt", 3.0)):
+            for supervisor in supervisors:
+                getattr(supervisor, step)()
+            if _join_all(supervisors, seconds):
                 break
         self.drain()
         if first:
@@ -250,16 +253,16 @@ class WorkerPool:
             self.runner.close()
 
 
-def _all_ended(lanes: Sequence[WorkerSupervisor], seconds: float) -> bool:
+def _join_all(supervisors: Sequence[WorkerSupervisor], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    for lane in lanes:
-        if lane.thread is not threading.current_thread():
-            lane.thread.join(max(0.0, deadline - time.monotonic()))
-    return not any(lane.thread.is_alive() for lane in lanes)
+    for supervisor in supervisors:
+        if supervisor.thread is not threading.current_thread():
+            supervisor.thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(supervisor.thread.is_alive() for supervisor in supervisors)
 
 
 def describe_rows(chunk: Chunk | None) -> str:
-    """The rows of a chunk by their place in the source: ``rows 0-63``, or the first few."""
+    """The rows of a chunk by their index in the source: ``rows 0-63``, or the first few."""
     if chunk is None or not len(chunk):
         return "no rows"
     origin = [int(i) for i in chunk.origin]
@@ -271,5 +274,5 @@ def describe_rows(chunk: Chunk | None) -> str:
     return f"rows {shown}" + (f" and {len(origin) - 8} more" if len(origin) > 8 else "")
 
 
-def warn_fewer(said: ResourceError, started: int) -> None:
-    warnings.warn(f"{said} Going on with {started}; the rows are the same.", UserWarning, stacklevel=5)
+def warn_fewer_workers(error: ResourceError, started: int) -> None:
+    warnings.warn(f"{error} Continuing with {started}; the rows are the same.", UserWarning, stacklevel=5)

@@ -1,4 +1,4 @@
-"""Exceptions on their way home: type, message and notes survive, and the worker's traceback comes as text."""
+"""Exceptions across process boundaries: type, message and notes survive, with the remote traceback as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RemoteTraceback", "pack_error", "unpack_error"]
 
 
 class RemoteTraceback(Exception):
-    """Not an error of its own: shown as the cause of one that happened in a worker process."""
+    """Shown as the cause of an exception that was raised in a worker process."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -25,7 +25,7 @@ class RemoteTraceback(Exception):
 
 
 def pack_error(error: BaseException, objects: ObjectCodec) -> bytes:
-    """Bytes that :func:`unpack_error` understands, whatever the exception holds."""
+    """Encode an exception for :func:`unpack_error`, whatever it holds."""
     try:
         text = "".join(traceback.format_exception(error))
     except Exception:  # a user's __str__ may raise
@@ -47,7 +47,7 @@ def unpack_error(data: Any, objects: ObjectCodec) -> BaseException:
         error = flat_loads(objects, pickled) if pickled is not None else RuntimeError(short)
         if not isinstance(error, BaseException):
             raise TypeError
-    except Exception:  # a class whose __init__ wants other arguments, or that is not known here
+    except Exception:  # the class has another signature, or cannot be imported here
         error = RuntimeError(short)
     if notes and not getattr(error, "__notes__", None):
         for note in notes:

@@ -1,9 +1,9 @@
-"""Python objects between a process and its own workers: cloudpickle, with large buffers out of the stream.
+"""Serialization of Python objects between a process and its workers: cloudpickle with out-of-band buffers.
 
-Only for the unnamed socket pair to a worker that this process started itself: loading a pickle runs what it
-says. The parent sends by value whatever lives in ``__main__``, for a worker never imports the user's script.
-On the way back a class that came from the parent is sent as a reference to the parent's own: rebuilt by value
-it would overwrite the methods of the original.
+Only for the unnamed socket pair to a worker that this process started itself: loading a pickle runs code. The parent
+pickles objects of ``__main__`` by value, because a worker never imports the user's script. On the way back, a class
+that came from the parent is sent as a reference to the parent's class: rebuilding it by value would overwrite the
+methods of the original.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ __all__ = ["PickleByReference", "PickleByValue", "WorkerPickle", "flat_dumps", "
 
 
 class PickleByValue:
-    """The parent's side: everything that a fresh interpreter could not import goes along in full."""
+    """The parent's side: objects that a fresh interpreter could not import are pickled by value."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
         data = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-        return data, _flat(buffers)
+        return data, _raw_buffers(buffers)
 
     def loads(self, data: Any, buffers: Sequence[Any] = ()) -> Any:
         return pickle.loads(data, buffers=buffers)
 
 
 class PickleByReference(PickleByValue):
-    """Both sides of a forked worker: it has the parent's modules, ``__main__`` included."""
+    """Both sides of a forked worker, which has the parent's modules including ``__main__``."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
@@ -44,50 +44,50 @@ class PickleByReference(PickleByValue):
             data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
         except (pickle.PicklingError, AttributeError, TypeError):
             return super().dumps(value)  # lambdas, classes inside functions
-        return data, _flat(buffers)
+        return data, _raw_buffers(buffers)
 
 
 class WorkerPickle(PickleByValue):
-    """The side of a worker with its own ``__main__``."""
+    """The side of a worker with a separate ``__main__``."""
 
     def dumps(self, value: Any) -> tuple[bytes, list[memoryview]]:
         buffers: list[pickle.PickleBuffer] = []
         out = io.BytesIO()
-        _HomePickler(out, protocol=5, buffer_callback=buffers.append).dump(value)
-        return out.getvalue(), _flat(buffers)
+        _WorkerPickler(out, protocol=5, buffer_callback=buffers.append).dump(value)
+        return out.getvalue(), _raw_buffers(buffers)
 
 
 # cloudpickle numbers each class it sends by value; the receiver keeps the number. The tables are private, so
 # without them the worker falls back to the class's name, and then to sending it by value.
-_number_of: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_CLASS", {})
-_class_of: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_ID", {})
-_born_here: weakref.WeakSet[type] = weakref.WeakSet()
+_ids_by_class: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_CLASS", {})
+_classes_by_id: Any = getattr(_inside, "_DYNAMIC_CLASS_TRACKER_BY_ID", {})
+_local_classes: weakref.WeakSet[type] = weakref.WeakSet()
 
 
-class _HomePickler(cloudpickle.Pickler):  # type: ignore[misc]
+class _WorkerPickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type) and obj not in _born_here:
-            number = _number_of.get(obj)
+        if isinstance(obj, type) and obj not in _local_classes:
+            number = _ids_by_class.get(obj)
             if number is not None:
                 return original_class, (number, obj.__module__, obj.__qualname__)
-            _born_here.add(obj)  # if it goes by value now, it gets a number that the parent did not give
+            _local_classes.add(obj)  # sent by value now, it gets an id that does not come from the parent
         return super().reducer_override(obj)
 
 
 def original_class(number: str, module: str, name: str) -> type:
-    """The parent's own class for one that came back from a worker."""
-    found: Any = _class_of.get(number)
-    if found is None:
-        found = sys.modules[module]
+    """The parent's original class for one that came back from a worker."""
+    target: Any = _classes_by_id.get(number)
+    if target is None:
+        target = sys.modules[module]
         for part in name.split("."):
-            found = getattr(found, part)
-    if not isinstance(found, type):
+            target = getattr(target, part)
+    if not isinstance(target, type):
         raise pickle.UnpicklingError(f"{module}.{name} is not a class here")
-    return found
+    return target
 
 
 def flat_dumps(objects: ObjectCodec, value: Any) -> bytes:
-    """Pickle and buffers as one run of bytes, for small things: reports and errors. None is no bytes."""
+    """Pickle and buffers as one byte string, for small objects such as reports and errors. None is the empty string."""
     if value is None:
         return b""
     data, buffers = objects.dumps(value)
@@ -100,13 +100,13 @@ def flat_loads(objects: ObjectCodec, data: bytes) -> Any:
     if not data:
         return None
     count = int.from_bytes(data[:4], "little")
-    at, parts = 4 + 8 * count, []
+    offset, parts = 4 + 8 * count, []
     for i in range(count):
         size = int.from_bytes(data[4 + 8 * i : 12 + 8 * i], "little")
-        parts.append(bytearray(data[at : at + size]))
-        at += size
+        parts.append(bytearray(data[offset : offset + size]))
+        offset += size
     return objects.loads(parts[0], parts[1:])
 
 
-def _flat(buffers: list[pickle.PickleBuffer]) -> list[memoryview]:
+def _raw_buffers(buffers: list[pickle.PickleBuffer]) -> list[memoryview]:
     return [buffer.raw() for buffer in buffers]
