@@ -46,7 +46,7 @@ class Lowering:
     plan: Plan
     budget: MemoryBudget
     stats: RunStats
-    ledger: FailedRowLog
+    failed_rows: FailedRowLog
     wait: Callable[..., None]
     # stages with queues, whose sizes may be tuned
     segments: list[SegmentStage] = dataclasses.field(default_factory=list)
@@ -103,7 +103,7 @@ class Lowering:
 
     def _row_error_handler(self, node: Node, start: State) -> RowErrorHandler:
         settings = self.plan.settings
-        policy = ErrorPolicy(settings.error_samples_mode, settings.error_samples_limit, self.ledger)
+        policy = ErrorPolicy(settings.error_samples_mode, settings.error_samples_limit, self.failed_rows)
         return RowErrorHandler(policy, describe(node), row_locator(node), start)
 
     def _segment(self, node: physical.Segment, epochs: int | None) -> Stage:
@@ -167,7 +167,7 @@ class Lowering:
         """Lower a dataset created inside flat_map: a separate plan, run in the calling thread, for one epoch."""
         settings = self.plan.settings.replace(executor=INLINE)
         plan = optimize(bind(node, settings, seed=hash_integers(self.plan.seed, op) & 0xFFFFFFFF))
-        inner = Lowering(plan, self.budget, RunStats(), self.ledger, self.wait)
+        inner = Lowering(plan, self.budget, RunStats(), self.failed_rows, self.wait)
         return inner.build(plan.root, 1)
 
 

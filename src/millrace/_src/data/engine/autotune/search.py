@@ -81,7 +81,7 @@ class Attempt:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Trial:
+class _SearchTrial:
     why: str
     values: dict[str, int]
     before: Measurement
@@ -103,7 +103,7 @@ class Search:
         self.settled = False
         self._kept = dict(values)
         self._base: Measurement | None = None
-        self._trial: _Trial | None = None
+        self._trial: _SearchTrial | None = None
         self._guessed = known
         # how often each change was tried without gain
         self._failed: dict[frozenset[tuple[str, tuple[int, int]]], int] = {}
@@ -138,7 +138,7 @@ class Search:
 
     # decisions -------------------------------------------------------------------------------------
 
-    def _judge(self, trial: _Trial, seen: Measurement) -> Attempt:
+    def _judge(self, trial: _SearchTrial, seen: Measurement) -> Attempt:
         before = trial.before
         gain = seen.gain_over(before)
         doubt = min(MAX_NOISE_MARGIN, NOISE_FACTOR * math.hypot(seen.noise, before.noise))
@@ -173,7 +173,7 @@ class Search:
             self._guessed = True
             guess = self._guess(seen)
             if guess != self.values:
-                self._start_trial(_Trial("first estimate from the time of a step", guess, seen))
+                self._start_trial(_SearchTrial("first estimate from the time of a step", guess, seen))
                 return
         self._reducing = self._reducing or quiet
         trials = (
@@ -188,20 +188,20 @@ class Search:
             return
         self.settled = True
 
-    def _start_trial(self, trial: _Trial) -> None:
+    def _start_trial(self, trial: _SearchTrial) -> None:
         self._trial, self.values = trial, dict(trial.values)
 
-    def _is_worth_trying(self, trial: _Trial, seen: Measurement) -> bool:
+    def _is_worth_trying(self, trial: _SearchTrial, seen: Measurement) -> bool:
         return (
             trial.values != self._kept
             and self._failures(trial) < MAX_TRIES
             and self._fits(trial.values, seen)
         )
 
-    def _failures(self, trial: _Trial) -> int:
+    def _failures(self, trial: _SearchTrial) -> int:
         return self._failed.get(frozenset(self._changes(trial).items()), 0)
 
-    def _changes(self, trial: _Trial) -> dict[str, tuple[int, int]]:
+    def _changes(self, trial: _SearchTrial) -> dict[str, tuple[int, int]]:
         return {n: (self._kept[n], v) for n, v in trial.values.items() if v != self._kept[n]}
 
     def _guess(self, seen: Measurement) -> dict[str, int]:
@@ -225,7 +225,7 @@ class Search:
             values[largest.name] -= 1
         return values
 
-    def _increases(self, seen: Measurement) -> Iterator[_Trial]:
+    def _increases(self, seen: Measurement) -> Iterator[_SearchTrial]:
         """Increase or decrease one value, the most promising first."""
         parts = seen.parts
         by_load = sorted(range(len(parts)), key=lambda i: _load(parts[i], seen), reverse=True)
@@ -238,7 +238,7 @@ class Search:
                 for k in self._knobs_of(WORKERS)
                 if k.part in tied
             }
-            yield _Trial("their workers are busy", self.values | together, seen)
+            yield _SearchTrial("their workers are busy", self.values | together, seen)
         for i in () if squeezed else by_load:
             if _load(parts[i], seen) >= IDLE:
                 yield from self._trials_for(WORKERS, i, _increase_workers, "its workers are busy", seen)
@@ -260,7 +260,7 @@ class Search:
                     WORKERS, i, lambda v: v // 2, "they may contend for the GIL", seen
                 )
 
-    def _reductions(self, seen: Measurement) -> Iterator[_Trial]:
+    def _reductions(self, seen: Measurement) -> Iterator[_SearchTrial]:
         """Fewer workers where the load is low."""
         most = max((_load(part, seen) for part in seen.parts), default=0.0)
         for knob in self._knobs_of(WORKERS):
@@ -274,7 +274,7 @@ class Search:
                 and part.cost < TARGET_LOAD * now * seen.seconds
             ):
                 self._reduced.add(knob.name)
-                yield _Trial(
+                yield _SearchTrial(
                     "its workers have a low load",
                     {**self.values, knob.name: fewer},
                     seen,
@@ -283,15 +283,15 @@ class Search:
 
     def _trials_for(
         self, parameter: str, part: int, change: Callable[[int], int], why: str, seen: Measurement
-    ) -> Iterator[_Trial]:
+    ) -> Iterator[_SearchTrial]:
         for knob in self._knobs_of(parameter):
             if knob.part == part:
                 trial = self._trial_with(knob, change(self.values[knob.name]), why, seen)
                 if trial.values != self.values:
                     yield trial
 
-    def _trial_with(self, knob: Knob, value: int, why: str, seen: Measurement) -> _Trial:
-        return _Trial(why, {**self.values, knob.name: _clamp(knob, value)}, seen)
+    def _trial_with(self, knob: Knob, value: int, why: str, seen: Measurement) -> _SearchTrial:
+        return _SearchTrial(why, {**self.values, knob.name: _clamp(knob, value)}, seen)
 
     def _knobs_of(self, parameter: str) -> list[Knob]:
         return [knob for knob in self.knobs if knob.parameter == parameter]

@@ -302,14 +302,14 @@ class CachedReadStep:
         for step in steps:
             step_errors = failures.empty_copy()
             output = step(chunk, step_errors)
-            head += step_errors.ledger[: step_errors.lead]
-            tail += step_errors.ledger[step_errors.lead :]
+            head += step_errors.failed_rows[: step_errors.leading_failures]
+            tail += step_errors.failed_rows[step_errors.leading_failures :]
             failures.cached = failures.cached + step_errors.cached
-            chunk = output.slice(step_errors.lead, len(output)) if len(output) else output
+            chunk = output.slice(step_errors.leading_failures, len(output)) if len(output) else output
             if not len(chunk):
                 break
-        failures.ledger += [*head, *tail]
-        failures.lead = len(head)
+        failures.failed_rows += [*head, *tail]
+        failures.leading_failures = len(head)
         if not head or not len(chunk):
             return chunk
         whole = Chunk.concat([replacement_rows(chunk.slice(0, 1), len(head), before=True), chunk])

@@ -40,10 +40,10 @@ class RowErrors:
 
     def __init__(self, policy: str, where: Callable[[int], str | None] | None = None) -> None:
         self.policy, self._where = policy, where
-        self.ledger: list[FailedRow] = []
+        self.failed_rows: list[FailedRow] = []
         self.error: DataError | None = None
         # failed rows at the beginning of the chunk that need the last good row of the previous chunk
-        self.lead = 0
+        self.leading_failures = 0
         # cache counts of the chunk
         self.cached = NO_CACHE_COUNTS
 
@@ -65,7 +65,7 @@ class RowErrors:
         else:
             reason, file = f"{type(error).__name__}: {error}", None
         action: Any = self.policy
-        self.ledger.append(FailedRow(op, index, reason[:500], file, ", ".join(columns), action))
+        self.failed_rows.append(FailedRow(op, index, reason[:500], file, ", ".join(columns), action))
         return True
 
     def describe_row(self, chunk: Chunk, i: int) -> str:
@@ -89,20 +89,22 @@ class RowErrors:
         n = len(good) + len(failed)
         is_good = np.ones(n, np.bool_)
         is_good[failed] = False
-        self.lead = int(np.argmax(is_good)) if len(good) else n
+        self.leading_failures = int(np.argmax(is_good)) if len(good) else n
         if not len(good):
             return good
         taken = good.take(np.maximum(np.cumsum(is_good) - 1, 0))
         columns = {n: _copy_values(c, failed) for n, c in taken.columns.items()}
         ids = taken.ids.copy()
-        for i in range(self.lead - 1, -1, -1):
+        for i in range(self.leading_failures - 1, -1, -1):
             ids[i : i + 1] = derive_row_ids(ids[i + 1 : i + 2], _BEFORE)
-        for i in failed[self.lead :]:
+        for i in failed[self.leading_failures :]:
             ids[i : i + 1] = derive_row_ids(ids[i - 1 : i], _AFTER)
-        first = len(self.ledger) - len(failed)
-        for entry, position in enumerate(failed[self.lead :], start=first + self.lead):
-            self.ledger[entry] = dataclasses.replace(
-                self.ledger[entry], replacement=int(taken.origin[position])
+        first = len(self.failed_rows) - len(failed)
+        for entry, position in enumerate(
+            failed[self.leading_failures :], start=first + self.leading_failures
+        ):
+            self.failed_rows[entry] = dataclasses.replace(
+                self.failed_rows[entry], replacement=int(taken.origin[position])
             )
         return Chunk(columns, ids, taken.origin, good.epoch, good.start)
 

@@ -201,8 +201,8 @@ class MapStep:
                     break
                 bad.append(i)
         order = sorted(range(len(bad)), key=bad.__getitem__)
-        listed = failures.ledger[len(failures.ledger) - len(bad) :]
-        failures.ledger[len(failures.ledger) - len(bad) :] = [listed[k] for k in order]
+        listed = failures.failed_rows[len(failures.failed_rows) - len(bad) :]
+        failures.failed_rows[len(failures.failed_rows) - len(bad) :] = [listed[k] for k in order]
         bad.sort()
         return n
 

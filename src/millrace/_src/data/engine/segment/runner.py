@@ -41,7 +41,7 @@ class ChunkReport(NamedTuple):
     # failed rows under error modes 'skip' and 'replace'
     failed_rows: list[FailedRow]
     # rows at its beginning that need the last good row of the previous chunk (error mode REPLACE)
-    lead: int
+    leading_failures: int
     # raised after the rows of the chunk were delivered
     error: DataError | None
     # warnings of a worker process, to be issued in the user's process
@@ -137,8 +137,8 @@ class SegmentRunner:
             kept,
             seconds,
             cpu,
-            failures.ledger,
-            failures.lead,
+            failures.failed_rows,
+            failures.leading_failures,
             failures.error,
             pop_collected_warnings(),
             failures.cached if self.caches else None,

@@ -246,24 +246,24 @@ def _cache(context: StageContext) -> Stage:
     node: Cache = context.node
     key = cache_key(node.logical_input or node.inputs[0], context.settings)
     store = open_row_store(node.cache, key, context.rows_of(node.inputs[0]))
-    failed = UpstreamFailureCheck(node, context.row_error_handler([0, 0]).policy.ledger)
+    failed = UpstreamFailureCheck(node, context.row_error_handler([0, 0]).policy.failed_rows)
     return CacheStage(context.upstream, context.stats, store, context.epochs, context.upstream_stats, failed)
 
 
 class UpstreamFailureCheck:
     """Whether a row failed in an op upstream of a cache. Failures downstream do not matter."""
 
-    def __init__(self, node: Cache, ledger: FailedRowLog) -> None:
+    def __init__(self, node: Cache, failed_rows: FailedRowLog) -> None:
         below = [op for node_below in walk(node.inputs[0]) for op in (node_below, *node_below.fused_nodes)]
         # the ops of a dataset inside flat_map are not known in advance: there every failed row counts
         known = not any(isinstance(op, FlatMap) for op in below) and all(op.call_site for op in below)
         self._ends = tuple(f" at {op.call_site}" for op in below) if known else ("",)
-        self._ledger, self._seen, self._has_failed = ledger, 0, False
+        self._failed_rows, self._seen, self._has_failed = failed_rows, 0, False
 
     def __call__(self) -> bool:
-        if not self._has_failed and len(self._ledger) != self._seen:
-            self._seen = len(self._ledger)
+        if not self._has_failed and len(self._failed_rows) != self._seen:
+            self._seen = len(self._failed_rows)
             self._has_failed = any(
-                name.endswith((*self._ends, ")")) for name in self._ledger.summary()["by_op"]
+                name.endswith((*self._ends, ")")) for name in self._failed_rows.summary()["by_op"]
             )
         return self._has_failed

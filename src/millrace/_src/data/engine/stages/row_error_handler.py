@@ -33,7 +33,7 @@ class ErrorPolicy:
 
     mode: str
     limit: float
-    ledger: FailedRowLog
+    failed_rows: FailedRowLog
 
 
 class RowErrorHandler:
@@ -67,7 +67,13 @@ class RowErrorHandler:
     # chunks ----------------------------------------------------------------------------------------
 
     def add_chunk(
-        self, chunk: Chunk, rows: int, lead: int, entries: list[FailedRow], before: State, after: State
+        self,
+        chunk: Chunk,
+        rows: int,
+        leading_failures: int,
+        entries: list[FailedRow],
+        before: State,
+        after: State,
     ) -> None:
         """Process the result of a chunk of ``rows`` rows; finished chunks are in ``ready``."""
         self.rows += rows
@@ -82,13 +88,13 @@ class RowErrorHandler:
         if not len(chunk):
             self._entries += entries
             if self._last_row is None:
-                self._leading_failures += [lead] if lead else []
-            elif lead:
+                self._leading_failures += [leading_failures] if leading_failures else []
+            elif leading_failures:
                 self._write_replaced(self._last_row)
-                self._queue_chunk(replacement_rows(self._last_row, lead))
+                self._queue_chunk(replacement_rows(self._last_row, leading_failures))
             return
-        good = chunk.slice(lead, len(chunk))
-        self._entries += entries[:lead]
+        good = chunk.slice(leading_failures, len(chunk))
+        self._entries += entries[:leading_failures]
         if self._last_row is None:
             self._write_replaced(good)
             neighbor = chunk
@@ -103,10 +109,10 @@ class RowErrorHandler:
             self._leading_failures = []
         else:
             self._resume_state, self._delivered, self.rows_since_good = before, 0, rows
-            if lead:
+            if leading_failures:
                 self._write_replaced(self._last_row)
-                chunk = _join_rows(replacement_rows(self._last_row, lead), good, chunk)
-        self._write(entries[lead:])
+                chunk = _join_rows(replacement_rows(self._last_row, leading_failures), good, chunk)
+        self._write(entries[leading_failures:])
         self._queue_chunk(chunk)
 
     def _queue_chunk(self, chunk: Chunk) -> None:
@@ -167,7 +173,7 @@ class RowErrorHandler:
 
     def _write(self, entries: list[FailedRow]) -> None:
         self.dropped += len(entries)
-        self.policy.ledger.extend([self._entry(entry) for entry in entries])
+        self.policy.failed_rows.extend([self._entry(entry) for entry in entries])
         if entries and self.rows >= LIMIT_FROM_ROWS:
             self.check_limit()
 

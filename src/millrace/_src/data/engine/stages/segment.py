@@ -182,7 +182,7 @@ class SegmentStage(Stage):
             self._update_estimates(chunk, report)
             self._concurrency.record_chunk(report.rows, sum(report.seconds), sum(report.cpu), waited)
             self._row_error_handler.add_chunk(
-                chunk, report.rows, report.lead, report.failed_rows, before, state
+                chunk, report.rows, report.leading_failures, report.failed_rows, before, state
             )
             if self._first_chunk_only:
                 self._first_chunk_only = False

@@ -57,7 +57,7 @@ class SequentialStepStage(UnaryStage):
             self._failed = failures.error and self._row_error_handler.with_file(failures.error)
             after = self.rows.state()
             self._row_error_handler.add_chunk(
-                output, len(rows), failures.lead, failures.ledger, before, after
+                output, len(rows), failures.leading_failures, failures.failed_rows, before, after
             )
         return self._row_error_handler.next()
 

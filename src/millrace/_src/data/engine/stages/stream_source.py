@@ -95,7 +95,9 @@ class StreamStage(Stage):
                 self._row_error_handler.end([self.epoch, self.position])
                 return END_OF_EPOCH
             after = [self.epoch, self.position]
-            self._row_error_handler.add_chunk(chunk, rows, failures.lead, failures.ledger, before, after)
+            self._row_error_handler.add_chunk(
+                chunk, rows, failures.leading_failures, failures.failed_rows, before, after
+            )
         return self._row_error_handler.next()
 
     def _read_rows(self, failures: RowErrors) -> tuple[Chunk, int]:

@@ -6,10 +6,10 @@ the user's modules, and a worker that imports one of them sets the values that d
 module that a worker never needs is not loaded.
 
 Values that can be pickled are transferred. Functions and classes come with the import, unless a module holds those of
-another module. A value above ``MAX_VALUE_BYTES`` is not transferred, with a warning. Modules that neither the pipeline nor its
-imported sources name may still be imported by a name computed at run time: of these only values that plain pickle
-supports are transferred, without warnings; lambdas and values from ``__main__`` are not, because cloudpickle takes
-seconds in a large program.
+another module. A value above ``MAX_VALUE_BYTES`` is not transferred, with a warning. Modules that neither the pipeline
+nor its imported sources name may still be imported by a name computed at run time: of these only values that plain
+pickle supports are transferred, without warnings; lambdas and values from ``__main__`` are not, because cloudpickle
+takes seconds in a large program.
 """
 
 from __future__ import annotations
