@@ -60,7 +60,7 @@ def test_a_question_has_an_answer_a_page_and_a_test(number: str) -> None:
 def test_every_test_of_a_question_is_named() -> None:
     """Where a file is named after a question, its row names the file."""
     named = " ".join(row[-1] for row in rows().values())
-    for path in sorted((ROOT / "tests" / "faq").glob("test_q[0-9][0-9]_*.py")):
+    for path in sorted((ROOT / "tests" / "e2e" / "faq").glob("test_q[0-9][0-9]_*.py")):
         assert f"`{path.name}`" in named, (
             f"{path.name} is not on {PAGE.name}: add it to the row of its question"
         )

@@ -11,7 +11,6 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError, Ope
 from millrace._src.core.log import get_logger
 from millrace._src.core.public import public
 from millrace._src.core.tracebacks import hides_internal_frames
-from millrace._src.core.values.tensor import Tensor
 from millrace._src.observe import training_registry as steps
 from millrace._src.observe.training_report import TrainReport
 from millrace._src.runtime.distributed.parallel_context import get_auto_parallel_context
@@ -37,6 +36,7 @@ from .epoch_iterator import (
 from .loop import TrainingLoop, evaluate
 from .metrics.metric_collection import MetricCollection, resolve_metrics
 from .mixed_precision.train_network import build_train_network, check_level
+from .model_arguments import check_loss_and_optimizer, check_predict_input, first_input_shape
 from .shape_hints import explain_shape_errors
 
 __all__ = ["Model"]
@@ -103,7 +103,7 @@ class Model:
                     f"'boost_config_dict' or 'acc_level', but got '{name}'. The others are network, loss_fn, "
                     "optimizer, metrics, eval_network, eval_indexes, amp_level and boost_level."
                 )
-        _check_parts(loss_fn, optimizer)
+        check_loss_and_optimizer(loss_fn, optimizer)
         self._network, self._loss_fn, self._optimizer = network, loss_fn, optimizer
         self._options = kwargs
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
@@ -353,7 +353,7 @@ class Model:
             if steps.has_subscribers():
                 callback_list.add(LiveValueReader())
             training.run(first, epoch, 0 if at is None else at.step_in_epoch, after)
-            self._shape_seen = _shape_of(params.train_dataset_element) or self._shape_seen
+            self._shape_seen = first_input_shape(params.train_dataset_element) or self._shape_seen
 
     @contextmanager
     def _create_epoch_iterator(
@@ -443,7 +443,7 @@ class Model:
                 "millrace.export(..., file_format='ONNX') and an ONNX runtime."
             )
         for each in predict_data:
-            _check_input(each)
+            check_predict_input(each)
         self._trains = None
         self._predict_network.set_train(False)
         with explain_shape_errors(self._network, predict_data, self._shape_seen):
@@ -490,34 +490,3 @@ class Model:
         if self._training is None:
             raise OperationError("This Model has not been trained yet; call train() or fit() first.")
         return TrainReport(self._training)
-
-
-def _check_parts(loss_fn: Any, optimizer: Any) -> None:
-    if loss_fn is not None and not callable(loss_fn):
-        raise ArgumentTypeError(
-            f"The type of 'loss_fn' should be 'Cell', but got type '{type(loss_fn).__name__}'."
-        )
-    if optimizer is not None and not (isinstance(optimizer, Cell) and hasattr(optimizer, "parameters")):
-        raise ArgumentTypeError(
-            "The type of 'optimizer' should be one of '['Optimizer', 'FreezeOpt', 'AdaSumByGradWrapCell', "
-            f"'AdaSumByDeltaWeightWrapCell']', but got type '{type(optimizer).__name__}'."
-        )
-
-
-def _shape_of(batch: Any) -> tuple[Any, ...] | None:
-    """The shape of a batch's first input, whatever its number of rows."""
-    first = batch[0] if isinstance(batch, (tuple, list)) and batch else None
-    return ("N", *first.shape[1:]) if isinstance(first, Tensor) and first.shape else None
-
-
-def _check_input(value: Any) -> None:
-    plain = (Tensor, int, float, str, type(None))
-    parts = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else [value]
-    )
-    if not all(isinstance(part, plain) for part in parts):
-        raise ArgumentTypeError(
-            "The types of input data must be in the Union(Tensor, None, int, float, str, tuple[Tensor, None, int, "
-            "float, str], list[Tensor, None, int, float, str], dict[Tensor, None, int, float, str]), but got type "
-            f"{type(value).__name__}. Write Tensor(array) for an array."
-        )

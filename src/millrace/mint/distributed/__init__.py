@@ -9,11 +9,13 @@ __getattr__, __dir__, __all__ = _attach(
     __name__,
     {
         "millrace._src.runtime.distributed.inplace_collectives":
-            "P2POp all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_reduce all_to_all "
-            "all_to_all_single barrier batch_isend_irecv broadcast destroy_process_group gather get_backend "
-            "get_global_rank get_group_rank get_process_group_ranks get_rank get_world_size init_process_group "
-            "irecv is_available is_initialized isend new_group recv reduce reduce_scatter reduce_scatter_tensor "
-            "reduce_scatter_tensor_uneven scatter send ",
+            "all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_reduce all_to_all "
+            "all_to_all_single barrier broadcast destroy_process_group gather get_backend get_global_rank "
+            "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group is_available "
+            "is_initialized new_group reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven "
+            "scatter ",
+        "millrace._src.runtime.distributed.inplace_point_to_point":
+            "P2POp batch_isend_irecv irecv isend recv send ",
         "millrace._src.runtime.distributed.object_collectives":
             "all_gather_object broadcast_object_list gather_object scatter_object_list ",
     },

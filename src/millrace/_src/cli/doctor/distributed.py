@@ -38,7 +38,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
             "ok", f"no PyTorch: pipelines work without it; training wants {install_command(EXTRA, 'torch')}"
         )
         return
-    here = facts.look()
+    here = facts.backend_versions()
     parts = [f"PyTorch {here.torch}", "gloo" if here.gloo else "no gloo"]
     if here.nccl is not None:
         parts.append(f"NCCL {'.'.join(map(str, here.nccl))}")
@@ -92,7 +92,7 @@ def gpus(machine: Machine) -> Iterator[Finding]:
     if facts is None:
         yield Finding("ok", f"{shown}; no PyTorch that would use them")
         return
-    here = facts.look()
+    here = facts.backend_versions()
     if here.gpus:
         yield Finding("ok", f"{shown}; PyTorch uses {here.gpus}, CUDA {here.cuda}")
     elif here.cuda is None:

@@ -12,14 +12,13 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
+from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.distributed import group_registry as groups
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP
 from millrace._src.runtime.ops.collective import functional as collective
 from millrace._src.runtime.tensor.backend.context import get_context
-from millrace._src.runtime.tensor.device_placement import ensure_on_device
 
 from . import collectives as functions
 from . import process_groups as communication
@@ -29,12 +28,33 @@ from .comm_handle import CommHandle, group_of, run_collective, to_torch, to_torc
 from .comm_handle import group_rank as rank_in_group
 
 __all__ = [
-    "P2POp", "all_gather", "all_gather_into_tensor", "all_gather_into_tensor_uneven", "all_reduce", "all_to_all",
-    "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast", "destroy_process_group", "gather",
-    "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks", "get_rank", "get_world_size",
-    "init_process_group", "irecv", "is_available", "is_initialized", "isend", "new_group", "recv", "reduce",
-    "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_tensor_uneven", "scatter", "send",
-]  # fmt: skip
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_into_tensor_uneven",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "copy_into",
+    "destroy_process_group",
+    "gather",
+    "get_backend",
+    "get_global_rank",
+    "get_group_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "init_process_group",
+    "is_available",
+    "is_initialized",
+    "new_group",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "reduce_scatter_tensor_uneven",
+    "scatter",
+]
 
 Handle = CommHandle | None
 _group_counter = itertools.count(1)
@@ -177,7 +197,7 @@ def get_process_group_ranks(group: str | None = None) -> list[int]:
 # tensors ----------------------------------------------------------------------------------------------
 
 
-def _copy_into(
+def copy_into(
     target: torch.Tensor,
     result: torch.Tensor | None,
     handle: Handle,
@@ -217,7 +237,7 @@ def all_reduce(tensor: Tensor, op: str = "sum", group: str | None = None, async_
     outcome = run_collective(
         "all_reduce", lambda: collective.all_reduce(data, op, name), (data, op, name), async_op
     )
-    return _copy_into(x, *outcome, "all_reduce")
+    return copy_into(x, *outcome, "all_reduce")
 
 
 @public("mint.distributed")
@@ -226,7 +246,7 @@ def broadcast(tensor: Tensor, src: int, group: str | None = None, async_op: bool
     process_group, x = group_of(group, "broadcast"), to_torch(tensor, "tensor", "broadcast")
     root, data = rank_in_group(process_group, src, "src", "broadcast"), x.detach()
     args = (data, root, process_group.name)
-    return _copy_into(
+    return copy_into(
         x, *run_collective("broadcast", lambda: collective.broadcast(*args), args, async_op), "broadcast"
     )
 
@@ -238,9 +258,7 @@ def reduce(
     """Sum over the processes, in place at rank `dst`."""
     process_group, x = group_of(group, "reduce"), to_torch(tensor, "tensor", "reduce")
     args = (x.detach(), rank_in_group(process_group, dst, "dst", "reduce"), op, process_group.name)
-    return _copy_into(
-        x, *run_collective("reduce", lambda: collective.reduce(*args), args, async_op), "reduce"
-    )
+    return copy_into(x, *run_collective("reduce", lambda: collective.reduce(*args), args, async_op), "reduce")
 
 
 @public("mint.distributed")
@@ -275,7 +293,7 @@ def _all_gather(output: Any, input_tensor: Any, sizes: Any, group: Any, async_op
         (x, list(sizes), process_group.name),
         async_op,
     )
-    return _copy_into(target, *outcome, owner)
+    return copy_into(target, *outcome, owner)
 
 
 @public("mint.distributed")
@@ -359,7 +377,7 @@ def scatter(
     else:
         rows = target.new_empty((process_group.size, target.numel()))
     args = (rows, root, process_group.name)
-    return _copy_into(
+    return copy_into(
         target, *run_collective("scatter", lambda: collective.scatter(*args), args, async_op), "scatter"
     )
 
@@ -407,7 +425,7 @@ def _reduce_scatter(
         (data, list(sizes), op, process_group.name),
         async_op,
     )
-    return _copy_into(target, *outcome, owner)
+    return copy_into(target, *outcome, owner)
 
 
 @public("mint.distributed")
@@ -456,7 +474,7 @@ def all_to_all_single(
         async_op,
         "all_to_all_single",
     )
-    return _copy_into(target, *outcome, "all_to_all_single")
+    return copy_into(target, *outcome, "all_to_all_single")
 
 
 @public("mint.distributed")
@@ -464,59 +482,3 @@ def barrier(group: str | None = None, async_op: bool = False, device_ids: Any = 
     """Block until every process of the group has reached the barrier."""
     name = group_of(group, "barrier").name
     return run_collective("barrier", lambda: collective.barrier(name), (torch.empty(0), name), async_op)[1]
-
-
-@public("mint.distributed")
-def send(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> None:
-    """Send a tensor to rank `dst`."""
-    functions.send(tensor, dst, WORLD_GROUP if group is None else group, tag)
-
-
-@public("mint.distributed")
-def recv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> int:
-    """Receive from rank `src` into `tensor`; returns 0."""
-    received = functions.recv(tensor, src, WORLD_GROUP if group is None else group, tag)
-    _copy_into(to_torch(tensor, "tensor", "recv"), received._torch, None, "recv")
-    return 0
-
-
-@public("mint.distributed")
-def isend(tensor: Tensor, dst: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
-    """Start sending; ``handle.wait()`` blocks until the tensor is sent."""
-    return functions.isend(tensor, dst, WORLD_GROUP if group is None else group, tag)
-
-
-@public("mint.distributed")
-def irecv(tensor: Tensor, src: int = 0, group: str | None = None, tag: int = 0) -> CommHandle:
-    """Start receiving; the tensor is filled after ``handle.wait()``."""
-    target = to_torch(tensor, "tensor", "irecv")
-    received, handle = functions.irecv(tensor, src, WORLD_GROUP if group is None else group, tag)
-    copy_handle = _copy_into(target, received._torch, handle, "irecv")
-    assert copy_handle is not None
-    return copy_handle
-
-
-@public("mint.distributed")
-class P2POp(functions.P2POp):
-    """One send or receive of `batch_isend_irecv`: ``P2POp(isend, tensor, peer)``."""
-
-    def __init__(self, op: Any, tensor: Any, peer: int, group: str | None = None, tag: int = 0) -> None:
-        if not isinstance(tensor, Tensor):
-            raise ArgumentTypeError(
-                f"For 'P2POp', the argument 'tensor' must be Tensor, but got {type(tensor).__name__}."
-            )
-        super().__init__(op, tensor, peer, group, tag)
-
-
-@public("mint.distributed")
-def batch_isend_irecv(p2p_op_list: Any) -> list[CommHandle]:
-    """Run several sends and receives together; received tensors are written in place. Returns one handle per
-    operation.
-    """
-    received = functions.run_p2p_ops(
-        p2p_op_list, lambda operation: torch.empty_like(ensure_on_device(operation.tensor))
-    )
-    for operation, data in zip(p2p_op_list, received, strict=True):
-        if operation.op == "irecv":
-            _copy_into(operation.tensor._torch, data, None, "batch_isend_irecv")
-    return [CommHandle() for _ in received]
