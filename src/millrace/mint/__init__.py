@@ -117,10 +117,24 @@ from millrace._src.runtime.ops.linalg.norm import (
     norm_mint as norm,
 )
 from millrace._src.runtime.ops.math.arithmetic import (
+    add_scaled as add,
+    atan2 as arctan2,
+    atan2,
+    div,
+    div as divide,
     float_power,
+    floor_divide,
+    fmod,
     gcd,
     logaddexp,
     logaddexp2,
+    maximum,
+    minimum,
+    mul,
+    pow,
+    remainder,
+    sub_scaled as sub,
+    xlogy,
 )
 from millrace._src.runtime.ops.math.clamp import (
     clamp,
@@ -200,22 +214,6 @@ from millrace._src.runtime.ops.math.max_min import (
     argmin_mint as argmin,
     max_mint as max,
     min_mint as min,
-)
-from millrace._src.runtime.ops.math.pairs import (
-    add_scaled as add,
-    atan2 as arctan2,
-    atan2,
-    div,
-    div as divide,
-    floor_divide,
-    fmod,
-    maximum,
-    minimum,
-    mul,
-    pow,
-    remainder,
-    sub_scaled as sub,
-    xlogy,
 )
 from millrace._src.runtime.ops.math.reduction import (
     all_mint as all,

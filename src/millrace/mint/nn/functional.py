@@ -24,11 +24,22 @@ from millrace._src.runtime.ops.math.trigonometric import (
     tanh,
 )
 from millrace._src.runtime.ops.nn.activation import (
+    elu_,
+    elu_mint as elu,
     gelu_mint as gelu,
+    glu_mint as glu,
+    hardtanh_,
+    hardtanh_mint as hardtanh,
     leaky_relu_mint as leaky_relu,
+    logsigmoid_mint as logsigmoid,
+    prelu,
     relu,
+    relu6_mint as relu6,
+    relu_,
     sigmoid,
     silu_mint as silu,
+    threshold_,
+    threshold_mint as threshold,
 )
 from millrace._src.runtime.ops.nn.adaptive_pooling import (
     adaptive_avg_pool1d_mint as adaptive_avg_pool1d,
@@ -78,25 +89,10 @@ from millrace._src.runtime.ops.nn.margin_loss import (
 from millrace._src.runtime.ops.nn.max_pooling import (
     max_pool2d_mint as max_pool2d,
 )
-from millrace._src.runtime.ops.nn.nonlinear import (
-    elu_,
-    elu_mint as elu,
-    glu_mint as glu,
-    hardtanh_,
-    hardtanh_mint as hardtanh,
-    logsigmoid_mint as logsigmoid,
-    prelu,
-    relu6_mint as relu6,
-    relu_,
-    threshold_,
-    threshold_mint as threshold,
-)
-from millrace._src.runtime.ops.nn.normalise import (
+from millrace._src.runtime.ops.nn.normalization import (
     batch_norm_mint as batch_norm,
     group_norm,
     layer_norm,
-)
-from millrace._src.runtime.ops.nn.normalization import (
     normalized as normalize,
 )
 from millrace._src.runtime.ops.nn.pixel_shuffle import (
