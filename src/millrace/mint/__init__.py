@@ -39,7 +39,9 @@ __getattr__, __dir__, __all__ = _attach(
         "millrace._src.runtime.ops.linalg.matmul":
             "addbmm addmm addmv baddbmm bmm=bmm_mint cross dot=dot_mint einsum matmul mm mv=mv_mint outer ",
         "millrace._src.runtime.ops.linalg.norm": "norm=norm_mint",
-        "millrace._src.runtime.ops.math.arithmetic": "float_power gcd logaddexp logaddexp2",
+        "millrace._src.runtime.ops.math.arithmetic":
+            "add=add_scaled arctan2=atan2 atan2 div divide=div float_power floor_divide fmod gcd logaddexp "
+            "logaddexp2 maximum minimum mul pow remainder sub=sub_scaled xlogy ",
         "millrace._src.runtime.ops.math.clamp": "clamp",
         "millrace._src.runtime.ops.math.comparison":
             "allclose eq=equal greater greater_equal gt=greater isclose le=less_equal less less_equal lt=less "
@@ -56,9 +58,6 @@ __getattr__, __dir__, __all__ = _attach(
             "bitwise_and bitwise_not bitwise_or bitwise_xor logical_and logical_not logical_or logical_xor ",
         "millrace._src.runtime.ops.math.max_min":
             "amax=amax_mint amin=amin_mint argmax argmin=argmin_mint max=max_mint min=min_mint ",
-        "millrace._src.runtime.ops.math.pairs":
-            "add=add_scaled arctan2=atan2 atan2 div divide=div floor_divide fmod maximum minimum mul pow "
-            "remainder sub=sub_scaled xlogy ",
         "millrace._src.runtime.ops.math.reduction":
             "all=all_mint any=any_mint logsumexp mean=mean_mint prod=prod_mint std=std_mint sum var=var_mint ",
         "millrace._src.runtime.ops.math.statistics":

@@ -99,15 +99,14 @@ __getattr__, __dir__, __all__ = _attach(
             "iter_converter kernel ms_hasnext ms_kernel ms_next reduced_shape tail typeof zip_operation ",
         "millrace._src.runtime.ops.framework.replay_buffer": "BufferAppend BufferGetItem BufferSample",
         "millrace._src.runtime.ops.framework.scalar_tuple":
-            "bool_and bool_eq bool_not bool_or dict_getitem dict_setitem in_dict is_ is_not list_equal "
-            "list_setitem make_dict make_list make_slice not_in_dict scalar_add scalar_div scalar_eq "
-            "scalar_floordiv scalar_ge scalar_gt scalar_le scalar_log scalar_lt scalar_max scalar_min "
-            "scalar_mod scalar_mul scalar_ne scalar_pow scalar_sub scalar_uadd scalar_usub string_concat "
-            "string_eq tuple_div tuple_equal tuple_setitem ",
-        "millrace._src.runtime.ops.framework.scalars":
-            "IdentityN ScalarCast ScalarToArray ScalarToTensor TensorToTuple TupleToArray "
-            "list_getitem=tuple_getitem list_len=tuple_len make_range make_tuple scalar_cast scalar_to_array "
-            "scalar_to_tensor shape_mul tuple_getitem tuple_len tuple_reversed tuple_to_array ",
+            "IdentityN ScalarCast ScalarToArray ScalarToTensor TensorToTuple TupleToArray bool_and bool_eq "
+            "bool_not bool_or dict_getitem dict_setitem in_dict is_ is_not list_equal "
+            "list_getitem=tuple_getitem list_len=tuple_len list_setitem make_dict make_list make_range "
+            "make_slice make_tuple not_in_dict scalar_add scalar_cast scalar_div scalar_eq scalar_floordiv "
+            "scalar_ge scalar_gt scalar_le scalar_log scalar_lt scalar_max scalar_min scalar_mod scalar_mul "
+            "scalar_ne scalar_pow scalar_sub scalar_to_array scalar_to_tensor scalar_uadd scalar_usub shape_mul "
+            "string_concat string_eq tuple_div tuple_equal tuple_getitem tuple_len tuple_reversed tuple_setitem "
+            "tuple_to_array ",
         "millrace._src.runtime.ops.framework.stop_gradient": "StopGradient stop_gradient stop_gradient_",
         "millrace._src.runtime.ops.framework.summary":
             "HistogramSummary ImageSummary ScalarSummary TensorSummary ",
@@ -141,9 +140,14 @@ __getattr__, __dir__, __all__ = _attach(
         "millrace._src.runtime.ops.linalg.norm":
             "EuclideanNorm LpNorm NuclearNorm Renorm cond matrix_norm norm renorm vector_norm ",
         "millrace._src.runtime.ops.math.arithmetic":
-            "Div DivNoNan Fmax Fmin Gcd Heaviside Lcm Mod MulNoNan NextAfter SquareSumAll SquaredDifference "
-            "TensorAdd TruncateDiv TruncateMod Xdivy copysign float_power float_power_ext=float_power fmax fmin "
-            "gcd heaviside lcm ldexp logaddexp logaddexp2 nextafter truncate_div truncate_mod xdivy ",
+            "Add Atan2 Div DivNoNan FloorDiv FloorMod Fmax Fmin Gcd Heaviside Hypot Lcm Maximum Minimum Mod Mul "
+            "MulNoNan NextAfter Pow RealDiv SquareSumAll SquaredDifference Sub TensorAdd TruncateDiv "
+            "TruncateMod Xdivy Xlogy add arctan2=atan2 atan2 copysign div divide=div float_power "
+            "float_power_ext=float_power floor_div floor_divide floor_mod floordiv=floor_divide "
+            "floormod=floor_mod fmax fmin fmod gcd heaviside hypot lcm ldexp logaddexp logaddexp2 maximum "
+            "minimum mul multiply=mul nextafter pow pows=pow remainder sub subtract tensor_add "
+            "tensor_div=real_div tensor_floordiv=floor_divide tensor_mod=floor_mod tensor_mul tensor_muls=mul "
+            "tensor_pow tensor_sub true_divide truncate_div truncate_mod xdivy xlogy ",
         "millrace._src.runtime.ops.math.beta": "Betainc",
         "millrace._src.runtime.ops.math.clamp": "clamp clip=clamp clip_by_value",
         "millrace._src.runtime.ops.math.comparison":
@@ -173,12 +177,6 @@ __getattr__, __dir__, __all__ = _attach(
         "millrace._src.runtime.ops.math.max_min":
             "ArgMaxWithValue ArgMinWithValue Argmax Argmin ReduceMax ReduceMin amax amin argmax argmin max min "
             "reduce_max reduce_min ",
-        "millrace._src.runtime.ops.math.pairs":
-            "Add Atan2 FloorDiv FloorMod Hypot Maximum Minimum Mul Pow RealDiv Sub Xlogy add arctan2=atan2 "
-            "atan2 div divide=div floor_div floor_divide floor_mod floordiv=floor_divide floormod=floor_mod "
-            "fmod hypot maximum minimum mul multiply=mul pow pows=pow remainder sub subtract tensor_add "
-            "tensor_div=real_div tensor_floordiv=floor_divide tensor_mod=floor_mod tensor_mul tensor_muls=mul "
-            "tensor_pow tensor_sub true_divide xlogy ",
         "millrace._src.runtime.ops.math.reduction":
             "ReduceAll ReduceAny ReduceMean ReduceProd ReduceSum all any logsumexp mean prod reduce_mean "
             "reduce_sum std sum var ",
@@ -195,7 +193,10 @@ __getattr__, __dir__, __all__ = _attach(
             "arccosh=acosh arcsin arcsinh=asinh arctan=atan arctanh=atanh asin asinh atan atanh cos cosh "
             "deg2rad rad2deg sin sinc sinh tan tanh ",
         "millrace._src.runtime.ops.nn.activation":
-            "GeLU Gelu=GeLU ReLU ReLU6 Sigmoid gelu leaky_relu relu relu6 sigmoid silu ",
+            "CeLU Elu FastGeLU FastGelu=FastGeLU GLU GeLU Gelu=GeLU HShrink HSigmoid HSwish Mish PReLU ReLU "
+            "ReLU6 SeLU Sigmoid SoftShrink Softplus Softsign celu elu fast_gelu gelu glu hardshrink hardsigmoid "
+            "hardswish hardtanh leaky_relu logsigmoid mish prelu relu relu6 rrelu selu sigmoid silu "
+            "soft_shrink=softshrink softplus softshrink softsign swiglu tanhshrink threshold ",
         "millrace._src.runtime.ops.nn.adaptive_pooling":
             "AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool2D AdaptiveMaxPool3D adaptive_avg_pool1d "
             "adaptive_avg_pool2d adaptive_avg_pool2d_ext=adaptive_avg_pool2d adaptive_avg_pool3d "
@@ -233,11 +234,7 @@ __getattr__, __dir__, __all__ = _attach(
         "millrace._src.runtime.ops.nn.max_pooling":
             "MaxPool MaxPool3D MaxPool3DWithArgmax MaxPoolWithArgmax MaxPoolWithArgmaxV2 max_pool2d max_pool3d ",
         "millrace._src.runtime.ops.nn.mixture_of_experts": "moe_token_permute moe_token_unpermute",
-        "millrace._src.runtime.ops.nn.nonlinear":
-            "CeLU Elu FastGeLU FastGelu=FastGeLU GLU HShrink HSigmoid HSwish Mish PReLU SeLU SoftShrink "
-            "Softplus Softsign celu elu fast_gelu glu hardshrink hardsigmoid hardswish hardtanh logsigmoid mish "
-            "prelu rrelu selu soft_shrink=softshrink softplus softshrink softsign swiglu tanhshrink threshold ",
-        "millrace._src.runtime.ops.nn.normalise":
+        "millrace._src.runtime.ops.nn.normalization":
             "BatchNorm L2Normalize LRN LayerNorm RmsNorm add_layer_norm add_rms_norm batch_norm group_norm "
             "layer_norm lrn rms_norm ",
         "millrace._src.runtime.ops.nn.pixel_shuffle":

@@ -90,11 +90,11 @@ from millrace._src.runtime.ops.framework.summary import (
     HistogramSummary as HistogramSummary, ImageSummary as ImageSummary, ScalarSummary as ScalarSummary,
     TensorSummary as TensorSummary,
 )
-from millrace._src.runtime.ops.math.arithmetic import TensorAdd as TensorAdd
-from millrace._src.runtime.ops.math.max_min import reduce_max as reduce_max, reduce_min as reduce_min
-from millrace._src.runtime.ops.math.pairs import (
-    tensor_add as tensor_add, tensor_mul as tensor_mul, tensor_pow as tensor_pow, tensor_sub as tensor_sub,
+from millrace._src.runtime.ops.math.arithmetic import (
+    TensorAdd as TensorAdd, tensor_add as tensor_add, tensor_mul as tensor_mul, tensor_pow as tensor_pow,
+    tensor_sub as tensor_sub,
 )
+from millrace._src.runtime.ops.math.max_min import reduce_max as reduce_max, reduce_min as reduce_min
 from millrace._src.runtime.ops.math.reduction import reduce_mean as reduce_mean, reduce_sum as reduce_sum
 from millrace._src.runtime.ops.sparse.coo_csr import (
     coo_abs as coo_abs, coo_acos as coo_acos, coo_acosh as coo_acosh, coo_add as coo_add,

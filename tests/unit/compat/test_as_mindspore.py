@@ -185,7 +185,7 @@ def test_old_transform_modules(tmp_path):
 @pytest.mark.parametrize(
     ("code", "wanted"),
     [
-        ("import mindspore.rewrite", "NotInMillrace: No module named 'mindspore.rewrite'"),
+        ("import mindspore.rewrite", "UnsupportedModuleError: No module named 'mindspore.rewrite'"),
         (
             "from mindspore import rewrite",
             "'mindspore.rewrite' is not in Millrace: it edits the source text of nets",
@@ -339,7 +339,7 @@ def test_refuses_when_mindspore_is_imported(tmp_path):
     """
     done = run(cwd=tmp_path, code=code)
     first, second = done.stdout.splitlines()
-    assert first.startswith("MindSporeLoaded MindSpore is already imported in this process (from ")
+    assert first.startswith("MindSporeAlreadyImportedError MindSpore is already imported in this process (from ")
     assert "Import millrace.as_mindspore before" in first
     assert second == "True False"
 

@@ -15,7 +15,9 @@ __getattr__, __dir__, __all__ = _attach(
         "millrace._src.runtime.ops.image.resize": "interpolate=interpolate_mint upsample=upsample_mint",
         "millrace._src.runtime.ops.math.trigonometric": "tanh",
         "millrace._src.runtime.ops.nn.activation":
-            "gelu=gelu_mint leaky_relu=leaky_relu_mint relu sigmoid silu=silu_mint ",
+            "elu=elu_mint elu_ gelu=gelu_mint glu=glu_mint hardtanh=hardtanh_mint hardtanh_ "
+            "leaky_relu=leaky_relu_mint logsigmoid=logsigmoid_mint prelu relu relu6=relu6_mint relu_ sigmoid "
+            "silu=silu_mint threshold=threshold_mint threshold_ ",
         "millrace._src.runtime.ops.nn.adaptive_pooling":
             "adaptive_avg_pool1d=adaptive_avg_pool1d_mint adaptive_avg_pool2d adaptive_avg_pool3d "
             "adaptive_max_pool1d=adaptive_max_pool1d_mint adaptive_max_pool2d ",
@@ -33,11 +35,8 @@ __getattr__, __dir__, __all__ = _attach(
             "kl_div=kl_div_mint mse_loss nll_loss=nll_loss_mint ",
         "millrace._src.runtime.ops.nn.margin_loss": "soft_margin_loss",
         "millrace._src.runtime.ops.nn.max_pooling": "max_pool2d=max_pool2d_mint",
-        "millrace._src.runtime.ops.nn.nonlinear":
-            "elu=elu_mint elu_ glu=glu_mint hardtanh=hardtanh_mint hardtanh_ logsigmoid=logsigmoid_mint prelu "
-            "relu6=relu6_mint relu_ threshold=threshold_mint threshold_ ",
-        "millrace._src.runtime.ops.nn.normalise": "batch_norm=batch_norm_mint group_norm layer_norm",
-        "millrace._src.runtime.ops.nn.normalization": "normalize=normalized",
+        "millrace._src.runtime.ops.nn.normalization":
+            "batch_norm=batch_norm_mint group_norm layer_norm normalize=normalized ",
         "millrace._src.runtime.ops.nn.pixel_shuffle": "pixel_shuffle",
         "millrace._src.runtime.ops.nn.softmax": "log_softmax=log_softmax_mint softmax=softmax_mint",
         "millrace._src.runtime.ops.nn.unpooling": "max_unpool2d=max_unpool2d_mint",

@@ -1,6 +1,6 @@
 """Attention of several heads; nn.MultiheadAttention is compared in tests/parity/runtime/nn."""
 
-from millrace._src.runtime.ops.nn.heads import multi_head_attention
+from millrace._src.runtime.ops.nn.attention import multi_head_attention
 
 from . import Call, Fails, samples
 

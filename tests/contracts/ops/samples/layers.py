@@ -4,8 +4,8 @@ They have no face of their own: tests/parity/runtime/nn compares the layers.
 """
 
 from millrace._src.runtime.ops.nn.avg_pooling import avg_pool_nd
+from millrace._src.runtime.ops.nn.conv import conv_nd
 from millrace._src.runtime.ops.nn.conv_transpose import conv_transpose_nd
-from millrace._src.runtime.ops.nn.layers import conv_nd
 from millrace._src.runtime.ops.nn.max_pooling import max_pool_nd, max_pool_with_indices
 from millrace._src.runtime.ops.nn.normalization import batch_norm_nd, instance_norm_nd, layer_norm_nd
 from tests.contracts.ops.samples import Call, Fails, samples

@@ -1,11 +1,20 @@
-from millrace._src.runtime.ops.nn import nonlinear as n
+from millrace._src.runtime.ops.nn import activation
 from tests.contracts.ops.samples import Call, Fails, samples, unary
 
-unary(n.mish, n.softsign, n.fast_gelu, n.tanhshrink, n.softplus_plain, n.logsigmoid, low=-4, high=4)
-unary(n.selu, n.hardswish, n.hardsigmoid, low=-4, high=8)
+unary(
+    activation.mish,
+    activation.softsign,
+    activation.fast_gelu,
+    activation.tanhshrink,
+    activation.softplus_plain,
+    activation.logsigmoid,
+    low=-4,
+    high=4,
+)
+unary(activation.selu, activation.hardswish, activation.hardsigmoid, low=-4, high=8)
 
 
-@samples(n.elu, n.elu_mint, n.elu_)
+@samples(activation.elu, activation.elu_mint, activation.elu_)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T, 1.0)
@@ -14,7 +23,7 @@ def _(make):
     yield Fails(make(3, dtype="int32"))
 
 
-@samples(n.celu)
+@samples(activation.celu)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T, 0.5)
@@ -24,7 +33,7 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(n.prelu)
+@samples(activation.prelu)
 def _(make):
     yield Call(make(3, 4), make(4))
     yield Call(make(2, 3, 4), make(3))
@@ -34,7 +43,7 @@ def _(make):
     yield Fails(make(2, 3), make(2))
 
 
-@samples(n.softplus)
+@samples(activation.softplus)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T, 2)
@@ -43,14 +52,14 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(n.logsigmoid_mint, n.relu6_mint, n.relu_)
+@samples(activation.logsigmoid_mint, activation.relu6_mint, activation.relu_)
 def _(make):
     yield Call(make(3, 4, low=-4, high=8))
     yield Call(make(2, 3).T)
     yield Call(make(0, 2))
 
 
-@samples(n.hardtanh, n.hardtanh_mint, n.hardtanh_)
+@samples(activation.hardtanh, activation.hardtanh_mint, activation.hardtanh_)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T, -0.5, 0.5)
@@ -59,7 +68,7 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(n.glu, n.glu_mint)
+@samples(activation.glu, activation.glu_mint)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(4, 3), 0)
@@ -68,13 +77,13 @@ def _(make):
     yield Fails(make(3, 5))
 
 
-@samples(n.swiglu)
+@samples(activation.swiglu)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(4, 3), 0)
 
 
-@samples(n.rrelu)
+@samples(activation.rrelu)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4), 0.5, 0.5)
@@ -82,7 +91,7 @@ def _(make):
     yield Fails(make(3), "text")
 
 
-@samples(n.threshold, n.threshold_mint, n.threshold_)
+@samples(activation.threshold, activation.threshold_mint, activation.threshold_)
 def _(make):
     yield Call(make(3, 4), 0.5, 9.0)
     yield Call(make(2, 3).T, -1, 2)
@@ -90,7 +99,7 @@ def _(make):
     yield Fails(make(3), "text", 1.0)
 
 
-@samples(n.hardshrink, n.softshrink)
+@samples(activation.hardshrink, activation.softshrink)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(2, 3).T, 1.5)

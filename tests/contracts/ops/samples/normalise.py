@@ -1,6 +1,6 @@
 import numpy as np
 
-from millrace._src.runtime.ops.nn import normalise as n
+from millrace._src.runtime.ops.nn import normalization
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
@@ -8,7 +8,7 @@ def _four(make, channels=3):
     return make(channels), make(channels, low=0.5, high=2), make(channels), make(channels)
 
 
-@samples(n.batch_norm, n.batch_norm_mint)
+@samples(normalization.batch_norm, normalization.batch_norm_mint)
 def _(make):
     yield Call(make(2, 3, 4, 2), *_four(make))
     yield Call(make(2, 3, 4, 2), *_four(make), True)
@@ -17,7 +17,7 @@ def _(make):
     yield Fails(make(4, 2, 5, 5), *_four(make))
 
 
-@samples(n.batch_norm_of)
+@samples(normalization.batch_norm_of)
 def _(make):
     mean, variance, scale, bias = _four(make)
     yield Call(make(2, 3, 4, 2), scale, bias, mean, variance)
@@ -25,7 +25,7 @@ def _(make):
     yield Fails(make(2, 4, 4, 2), scale, bias, mean, variance)
 
 
-@samples(n.layer_norm)
+@samples(normalization.layer_norm)
 def _(make):
     yield Call(make(2, 3, 4), (4,), make(4), make(4))
     yield Call(make(2, 3, 4), (3, 4))
@@ -33,7 +33,7 @@ def _(make):
     yield Fails(make(2, 3, 4), (3,), make(3), make(3))
 
 
-@samples(n.layer_norm_of)
+@samples(normalization.layer_norm_of)
 def _(make):
     yield Call(make(2, 3, 4), make(3, 4), make(3, 4))
     yield Call(make(2, 3, 4), make(4), make(4), -1, -1, 1e-3)
@@ -43,7 +43,7 @@ def _(make):
     yield Fails(make(2, 3, 4), make(3), make(3), 7, 2)
 
 
-@samples(n.group_norm)
+@samples(normalization.group_norm)
 def _(make):
     yield Call(make(2, 4, 5), 2)
     yield Call(make(2, 4, 5, 2), 4, make(4), make(4), 1e-3)
@@ -52,23 +52,23 @@ def _(make):
     yield Fails(make(2, 4, 5), "text")
 
 
-@samples(n.rms_norm)
+@samples(normalization.rms_norm)
 def _(make):
     yield Call(make(2, 3, 4), make(4))
     yield Call(make(2, 3, 4), make(3, 4), 1e-3)
 
 
-@samples(n.add_rms_norm)
+@samples(normalization.add_rms_norm)
 def _(make):
     yield Call(make(3, 4), make(3, 4), make(4))
 
 
-@samples(n.add_layer_norm)
+@samples(normalization.add_layer_norm)
 def _(make):
     yield Call(make(3, 4), make(3, 4), make(4), make(4))
 
 
-@samples(n.lrn)
+@samples(normalization.lrn)
 def _(make):
     yield Call(make(1, 7, 2, 3))
     yield Call(make(1, 7, 2, 3), 2, 2.0, 0.5, 0.75)
@@ -77,7 +77,7 @@ def _(make):
     yield Fails(make(1, 7, 2, 3), norm_region="text")
 
 
-@samples(n.l2_normalize)
+@samples(normalization.l2_normalize)
 def _(make):
     yield Call(make(3, 4))
     yield Call(make(3, 4), -1, 1e-12)

@@ -1,6 +1,6 @@
 """Losses that only layers have; layers are compared in tests/parity/runtime/nn."""
 
-from millrace._src.runtime.ops.nn.overlaps import (
+from millrace._src.runtime.ops.nn.loss import (
     dice_loss,
     focal_loss,
     poisson_nll_loss,

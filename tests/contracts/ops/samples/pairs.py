@@ -1,22 +1,29 @@
-from millrace._src.runtime.ops.math import comparison, logical_bitwise
-from millrace._src.runtime.ops.math import pairs as p
+from millrace._src.runtime.ops.math import arithmetic, comparison, logical_bitwise
 from tests.contracts.ops.samples import Call, Fails, binary, samples
 
 binary(
-    p.add,
-    p.sub,
-    p.mul,
-    p.add_scaled,
-    p.sub_scaled,
-    p.subtract,
-    p.real_div,
-    p.maximum,
-    p.minimum,
-    p.true_divide,
-    p.atan2,
+    arithmetic.add,
+    arithmetic.sub,
+    arithmetic.mul,
+    arithmetic.add_scaled,
+    arithmetic.sub_scaled,
+    arithmetic.subtract,
+    arithmetic.real_div,
+    arithmetic.maximum,
+    arithmetic.minimum,
+    arithmetic.true_divide,
+    arithmetic.atan2,
 )
-binary(p.pow, p.hypot, p.xlogy, low=0.5, high=3.0)
-binary(p.floor_div, p.floor_divide, p.floor_mod, p.fmod, p.remainder, low=1.2, high=5.0)
+binary(arithmetic.pow, arithmetic.hypot, arithmetic.xlogy, low=0.5, high=3.0)
+binary(
+    arithmetic.floor_div,
+    arithmetic.floor_divide,
+    arithmetic.floor_mod,
+    arithmetic.fmod,
+    arithmetic.remainder,
+    low=1.2,
+    high=5.0,
+)
 binary(
     comparison.equal,
     comparison.not_equal,
@@ -29,7 +36,7 @@ binary(logical_bitwise.logical_and, logical_bitwise.logical_or, logical_bitwise.
 binary(logical_bitwise.bitwise_and, logical_bitwise.bitwise_or, logical_bitwise.bitwise_xor, exact=True)
 
 
-@samples(p.div)
+@samples(arithmetic.div)
 def _(make):
     yield Call(make(3, 4), make(3, 4, low=0.5))
     yield Call(make(3, 4), make(4, low=0.5), rounding_mode="floor")

@@ -1,11 +1,11 @@
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array import index_routines, reshape
-from millrace._src.runtime.ops.framework import scalars as s
+from millrace._src.runtime.ops.framework import scalar_tuple
 from millrace._src.runtime.ops.math import elementwise_unary
 from tests.contracts.ops.samples import Call, Fails, samples
 
 
-@samples(s.scalar_to_tensor)
+@samples(scalar_tuple.scalar_to_tensor)
 def _(make):
     yield Call(3)
     yield Call(3.5)
@@ -17,13 +17,13 @@ def _(make):
     yield Fails(3, "float32")
 
 
-@samples(s.scalar_to_array)
+@samples(scalar_tuple.scalar_to_array)
 def _(make):
     yield Call(3)
     yield Call(3.5)
 
 
-@samples(s.tuple_to_array)
+@samples(scalar_tuple.tuple_to_array)
 def _(make):
     yield Call((1, 2, 3))
     yield Call((1.0, 2.0))
@@ -31,7 +31,7 @@ def _(make):
     yield Fails(3)
 
 
-@samples(s.scalar_cast)
+@samples(scalar_tuple.scalar_cast)
 def _(make):
     yield Call(3, mstype.float64)
     yield Call(3.7, mstype.int64)
@@ -40,7 +40,7 @@ def _(make):
     yield Fails(make(2), mstype.float32)
 
 
-@samples(s.make_range)
+@samples(scalar_tuple.make_range)
 def _(make):
     yield Call(4)
     yield Call(1, 4)
@@ -48,36 +48,36 @@ def _(make):
     yield Fails(1.5)
 
 
-@samples(s.tuple_len, s.tuple_reversed)
+@samples(scalar_tuple.tuple_len, scalar_tuple.tuple_reversed)
 def _(make):
     yield Call((1, 2))
     yield Call((3,))
 
 
-@samples(s.tuple_getitem)
+@samples(scalar_tuple.tuple_getitem)
 def _(make):
     yield Call((1, 2), 0)
     yield Call((1, 2), -1)
 
 
-@samples(s.make_tuple)
+@samples(scalar_tuple.make_tuple)
 def _(make):
     yield Call(1, 2)
     yield Call(make(2), 3)
 
 
-@samples(s.shape_mul)
+@samples(scalar_tuple.shape_mul)
 def _(make):
     yield Call((2, 3))
     yield Fails(3)
 
 
-@samples(s.tensor_to_tuple)
+@samples(scalar_tuple.tensor_to_tuple)
 def _(make):
     yield Call(make(3, dtype="int64"))
 
 
-@samples(s.identities)
+@samples(scalar_tuple.identities)
 def _(make):
     yield Call((make(2), make(3, dtype="int32")))
 

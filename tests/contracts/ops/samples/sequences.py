@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from millrace._src.runtime.ops.nn.sequences import (
+from millrace._src.runtime.ops.nn.recurrent import (
     gru_cell,
     gru_layers,
     lstm_cell,

@@ -158,7 +158,7 @@ def exists(name: str) -> bool:
 def install() -> None:
     """Let ``import mindspore`` find Millrace, here and in worker processes; a second call does nothing.
 
-    Raises MindSporeLoaded if real MindSpore, or a part of it, has been imported in this process.
+    Raises MindSporeAlreadyImportedError if real MindSpore, or a part of it, has been imported in this process.
     """
     loaded: list[tuple[str, types.ModuleType | None]] = list(sys.modules.items())
     for name, module in loaded:

@@ -10,7 +10,7 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.nn.linear import Dense
 from millrace._src.runtime.ops.linalg.matmul import matmul
-from millrace._src.runtime.ops.nn.normalise import L2Normalize
+from millrace._src.runtime.ops.nn.normalization import L2Normalize
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 

@@ -22,8 +22,7 @@ from millrace._src.runtime.ops.math.elementwise_unary import erf, exp, expm1, lo
 from millrace._src.runtime.ops.math.logical_bitwise import logical_and
 from millrace._src.runtime.ops.math.special import lgamma
 from millrace._src.runtime.ops.math.trigonometric import atan, tan
-from millrace._src.runtime.ops.nn.activation import sigmoid
-from millrace._src.runtime.ops.nn.nonlinear import logsigmoid
+from millrace._src.runtime.ops.nn.activation import logsigmoid, sigmoid
 from millrace._src.runtime.ops.random.uniform_normal import standard_normal, uniform
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Logistic", "Normal", "StudentT", "Uniform"]

@@ -21,11 +21,11 @@ from millrace._src.runtime.ops.array.creation import arange, zeros_like
 from millrace._src.runtime.ops.array.gather import gather_elements
 from millrace._src.runtime.ops.array.reshape import squeeze
 from millrace._src.runtime.ops.array.where import where
+from millrace._src.runtime.ops.math.arithmetic import pow as pow_op
 from millrace._src.runtime.ops.math.cumulative import cumsum
 from millrace._src.runtime.ops.math.elementwise_unary import exp, floor, log, trunc
 from millrace._src.runtime.ops.math.elementwise_unary import square as square_op
 from millrace._src.runtime.ops.math.max_min import argmax
-from millrace._src.runtime.ops.math.pairs import pow as pow_op
 from millrace._src.runtime.ops.math.special import igamma, lgamma
 from millrace._src.runtime.ops.random.categorical import multinomial
 from millrace._src.runtime.ops.random.distributions import random_poisson

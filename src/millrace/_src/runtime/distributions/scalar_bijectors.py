@@ -12,7 +12,7 @@ from millrace._src.runtime.ops.array.cast import cast
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.math.elementwise_unary import abs as abs_op
 from millrace._src.runtime.ops.math.elementwise_unary import exp, expm1, log, log1p
-from millrace._src.runtime.ops.nn.nonlinear import logsigmoid
+from millrace._src.runtime.ops.nn.activation import logsigmoid
 
 from .bijector import Bijector
 

@@ -7,14 +7,17 @@ from typing import Any
 from millrace._src.core.errors import ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.runtime.ops.math.trigonometric import tanh
-from millrace._src.runtime.ops.nn.activation import relu, relu6, sigmoid, silu
-from millrace._src.runtime.ops.nn.nonlinear import (
+from millrace._src.runtime.ops.nn.activation import (
     fast_gelu,
     hardsigmoid,
     hardswish,
     logsigmoid,
     mish,
+    relu,
+    relu6,
     selu,
+    sigmoid,
+    silu,
     softsign,
     tanhshrink,
 )

@@ -10,18 +10,19 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.core.public import public
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.mint.activation import LogSoftmaxExt, PReLUExt
-from millrace._src.runtime.ops.nn.activation import gelu, leaky_relu
-from millrace._src.runtime.ops.nn.nonlinear import (
+from millrace._src.runtime.ops.nn.activation import (
     celu,
     elu,
+    gelu,
     glu,
     hardshrink,
     hardtanh,
+    leaky_relu,
     prelu,
     rrelu,
     softshrink,
 )
-from millrace._src.runtime.ops.nn.nonlinear import threshold as threshold_op
+from millrace._src.runtime.ops.nn.activation import threshold as threshold_op
 from millrace._src.runtime.ops.nn.softmax import log_softmax, softmax, softmin
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter

@@ -10,7 +10,7 @@ from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.core.values.tensor import Tensor
-from millrace._src.runtime.ops.nn import layers
+from millrace._src.runtime.ops.nn import conv
 from millrace._src.runtime.tensor.initializer import HeUniform, Uniform, fan_in_and_fan_out, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 
@@ -87,7 +87,7 @@ class _ConvNd(Cell):
             self.bias = Parameter(initializer(self.bias_init, (out_channels,), dtype), name="bias")
 
     def construct(self, x: Any) -> Any:
-        return layers.conv_nd(
+        return conv.conv_nd(
             x,
             self.weight,
             self.bias,

@@ -14,16 +14,19 @@ from millrace._src.runtime.ops.nn.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
+    dice_loss,
+    focal_loss,
     gaussian_nll_loss,
     huber_loss,
     kl_div,
     l1_loss,
     mse_loss,
     nll_loss,
+    poisson_nll_loss,
     smooth_l1_loss,
     softmax_cross_entropy,
+    weighted_reduction,
 )
-from millrace._src.runtime.ops.nn.overlaps import dice_loss, focal_loss, poisson_nll_loss, weighted_reduction
 
 from .activation import get_activation
 from .cell import Cell

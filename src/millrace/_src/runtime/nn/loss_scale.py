@@ -12,7 +12,7 @@ from millrace._src.runtime.ops.array.assign import assign
 from millrace._src.runtime.ops.array.cast import deepcopy
 from millrace._src.runtime.ops.array.where import where
 from millrace._src.runtime.ops.framework.composite import HyperMap
-from millrace._src.runtime.ops.math.pairs import div
+from millrace._src.runtime.ops.math.arithmetic import div
 from millrace._src.runtime.ops.optimizer.overflow import has_non_finite, update_loss_scale
 from millrace._src.runtime.tensor.parameter import Parameter
 

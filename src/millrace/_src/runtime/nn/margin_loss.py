@@ -7,6 +7,7 @@ from typing import Any
 
 from millrace._src.core.public import public
 from millrace._src.runtime.ops.linalg.norm import norm
+from millrace._src.runtime.ops.nn.loss import triplet_margin_with_distance
 from millrace._src.runtime.ops.nn.margin_loss import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -17,7 +18,6 @@ from millrace._src.runtime.ops.nn.margin_loss import (
     soft_margin_loss,
     triplet_margin_loss,
 )
-from millrace._src.runtime.ops.nn.overlaps import triplet_margin_with_distance
 
 from .loss import LossBase
 

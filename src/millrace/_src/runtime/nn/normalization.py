@@ -14,7 +14,7 @@ from millrace._src.runtime.distributed.process_groups import create_group
 from millrace._src.runtime.ops.array.reshape import reshape
 from millrace._src.runtime.ops.collective.sync_batch_norm import sync_batch_norm
 from millrace._src.runtime.ops.nn import normalization
-from millrace._src.runtime.ops.nn.normalise import group_norm, lrn
+from millrace._src.runtime.ops.nn.normalization import group_norm, lrn
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 from millrace._src.runtime.tensor.storage import wrap

@@ -10,7 +10,7 @@ from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.array.creation import zeros
-from millrace._src.runtime.ops.nn.sequences import (
+from millrace._src.runtime.ops.nn.recurrent import (
     gru_cell,
     gru_layers,
     lstm_cell,

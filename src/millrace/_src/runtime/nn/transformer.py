@@ -10,7 +10,7 @@ from millrace._src.core.public import public
 from millrace._src.core.values import dtype as mstype
 from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.ops.nn.activation import gelu, relu
-from millrace._src.runtime.ops.nn.heads import multi_head_attention
+from millrace._src.runtime.ops.nn.attention import multi_head_attention
 from millrace._src.runtime.tensor.initializer import XavierNormal, XavierUniform, initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 

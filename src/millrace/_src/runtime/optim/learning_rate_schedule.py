@@ -14,9 +14,9 @@ from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_argument_type, check_float, check_positive_int
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.cast import cast
+from millrace._src.runtime.ops.math.arithmetic import maximum, minimum
+from millrace._src.runtime.ops.math.arithmetic import pow as pow_op
 from millrace._src.runtime.ops.math.elementwise_unary import ceil, exp, floor
-from millrace._src.runtime.ops.math.pairs import maximum, minimum
-from millrace._src.runtime.ops.math.pairs import pow as pow_op
 from millrace._src.runtime.ops.math.trigonometric import cos
 
 __all__ = [

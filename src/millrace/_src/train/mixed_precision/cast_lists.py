@@ -13,10 +13,10 @@ from millrace._src.runtime.nn.linear import Dense
 from millrace._src.runtime.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm
 from millrace._src.runtime.nn.recurrent import GRUCell, LSTMCell, RNNCell
 from millrace._src.runtime.ops.linalg.matmul import BatchMatMul, Ger, MatMul
+from millrace._src.runtime.ops.nn.activation import PReLU as PReLUPrimitive
 from millrace._src.runtime.ops.nn.activation import ReLU as ReLUPrimitive
 from millrace._src.runtime.ops.nn.conv import Conv2D, Conv3D
 from millrace._src.runtime.ops.nn.conv_transpose import Conv2DBackpropInput, Conv2DTranspose, Conv3DTranspose
-from millrace._src.runtime.ops.nn.nonlinear import PReLU as PReLUPrimitive
 
 __all__ = ["BLACK", "WHITE", "cells_of", "get_black_list", "get_white_list"]
 

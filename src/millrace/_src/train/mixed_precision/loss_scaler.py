@@ -11,8 +11,8 @@ from millrace._src.core.values.dtype import float32, int32
 from millrace._src.core.values.tensor import Tensor
 from millrace._src.runtime.nn.argument_types import check_positive_int
 from millrace._src.runtime.ops.array.assign import assign
+from millrace._src.runtime.ops.math.arithmetic import div, mul
 from millrace._src.runtime.ops.math.logical_bitwise import logical_not
-from millrace._src.runtime.ops.math.pairs import div, mul
 from millrace._src.runtime.ops.optimizer.overflow import has_non_finite, update_dynamic_loss_scale
 from millrace._src.runtime.tensor.parameter import Parameter
 

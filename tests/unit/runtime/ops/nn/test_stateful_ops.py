@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from millrace import Tensor, ops  # noqa: E402
 from millrace._src.runtime.ops.image import roi_align  # noqa: E402
-from millrace._src.runtime.ops.nn import normalise  # noqa: E402
+from millrace._src.runtime.ops.nn import normalization  # noqa: E402
 
 
 def test_batch_norm_moves_the_running_statistics_in_place():
@@ -28,7 +28,7 @@ def test_the_gradient_of_batch_norm(training):
     mean, variance = torch.zeros(3, dtype=torch.float64), torch.ones(3, dtype=torch.float64)
 
     def made(x, scale, bias):
-        return normalise.batch_norm.raw(x, mean.clone(), variance.clone(), scale, bias, training)
+        return normalization.batch_norm.raw(x, mean.clone(), variance.clone(), scale, bias, training)
 
     torch.autograd.gradcheck(made, [t.requires_grad_() for t in (x, scale, bias)], fast_mode=True)
 

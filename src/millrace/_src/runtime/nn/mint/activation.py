@@ -10,10 +10,10 @@ from millrace._src.core.values.dtype import DType
 from millrace._src.runtime.nn.activation import ParameterlessCell
 from millrace._src.runtime.nn.argument_types import check_choice
 from millrace._src.runtime.nn.cell import Cell
-from millrace._src.runtime.ops.nn import activation, nonlinear
+from millrace._src.runtime.ops.nn import activation
+from millrace._src.runtime.ops.nn import activation as activation_ops
 from millrace._src.runtime.ops.nn import softmax as softmaxes
-from millrace._src.runtime.ops.nn.activation import gelu
-from millrace._src.runtime.ops.nn.nonlinear import glu, prelu, selu
+from millrace._src.runtime.ops.nn.activation import gelu, glu, prelu, selu
 from millrace._src.runtime.ops.nn.softmax import log_softmax_mint
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
@@ -42,7 +42,7 @@ class ELU(Cell):
         self.alpha, self.inplace = alpha, inplace
 
     def construct(self, input: Any) -> Any:
-        return nonlinear.elu_mint(input, self.alpha, self.inplace)
+        return activation_ops.elu_mint(input, self.alpha, self.inplace)
 
 
 @public("mint.nn")
@@ -86,7 +86,7 @@ class Hardtanh(Cell):
         self.arguments = (min_val, max_val, inplace)
 
     def construct(self, input: Any) -> Any:
-        return nonlinear.hardtanh_mint(input, *self.arguments)
+        return activation_ops.hardtanh_mint(input, *self.arguments)
 
 
 @public("mint.nn")
@@ -98,7 +98,7 @@ class ReLU6(Cell):
         self.inplace = inplace
 
     def construct(self, input: Any) -> Any:
-        return nonlinear.relu6_mint(input, self.inplace)
+        return activation_ops.relu6_mint(input, self.inplace)
 
 
 @public("mint.nn")
@@ -122,7 +122,7 @@ class Threshold(Cell):
         self.arguments = (threshold, value, inplace)
 
     def construct(self, input: Any) -> Any:
-        return nonlinear.threshold_mint(input, *self.arguments)
+        return activation_ops.threshold_mint(input, *self.arguments)
 
 
 @public("mint.nn")

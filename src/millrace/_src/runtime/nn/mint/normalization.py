@@ -13,7 +13,7 @@ from millrace._src.runtime.nn.argument_types import check_bool, check_positive_i
 from millrace._src.runtime.nn.cell import Cell
 from millrace._src.runtime.ops.array.assign import assign_add
 from millrace._src.runtime.ops.nn import normalization
-from millrace._src.runtime.ops.nn.normalise import group_norm, layer_norm
+from millrace._src.runtime.ops.nn.normalization import group_norm, layer_norm
 from millrace._src.runtime.tensor.initializer import initializer
 from millrace._src.runtime.tensor.parameter import Parameter
 

@@ -12,7 +12,7 @@ from millrace._src.core.errors import ArgumentTypeError, ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.layers import _apply_padding, _restore_rank, _short
+from millrace._src.runtime.ops.nn.conv import _apply_padding, _restore_rank, _short
 from millrace._src.runtime.ops.nn.max_pooling import (
     _check_fit,
     _check_rank,

@@ -13,8 +13,7 @@ from millrace._src.runtime.ops.declare.arguments import to_python_list
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, SAME
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.conv import _check_weight_shape
-from millrace._src.runtime.ops.nn.layers import _run_as_2d
+from millrace._src.runtime.ops.nn.conv import _check_weight_shape, _run_as_2d
 from millrace._src.runtime.ops.nn.sliding_window import (
     Padding,
     channels_first,

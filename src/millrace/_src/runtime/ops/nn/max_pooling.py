@@ -13,7 +13,7 @@ from millrace._src.core.errors import ArgumentValueError
 from millrace._src.runtime.ops.declare.dtype_rules import FLOATS, REAL, SAME, UNCHECKED
 from millrace._src.runtime.ops.declare.primitive import primitive
 from millrace._src.runtime.ops.declare.registry import op
-from millrace._src.runtime.ops.nn.layers import _apply_padding, _restore_rank, _short
+from millrace._src.runtime.ops.nn.conv import _apply_padding, _restore_rank, _short
 
 from .sliding_window import (
     Padding,
