@@ -9,16 +9,30 @@ or with one line above the others::
     import millrace.as_mindspore
     import mindspore.dataset as ds
 
-From then on ``mindspore`` and its sub-modules are thin faces over Millrace's modules: the classes are the same
-objects, nothing is loaded twice. What Millrace does not have is an ImportError or AttributeError that says so.
+From then on, ``mindspore`` and its submodules re-export Millrace's modules: the classes are the same objects, and
+nothing is loaded twice. A name that Millrace does not have raises ImportError or AttributeError with the reason.
 """
 
 from __future__ import annotations
 
-from millrace._src.compat.as_mindspore.import_hook import MindSporeAlreadyImportedError as MindSporeLoaded
-from millrace._src.compat.as_mindspore.import_hook import UnsupportedModuleError as NotInMillrace
-from millrace._src.compat.as_mindspore.import_hook import install, installed
+from millrace._src.compat.as_mindspore.import_hook import (
+    MindSporeAlreadyImportedError,
+    UnsupportedModuleError,
+    install,
+    installed,
+)
 
-__all__ = ["MindSporeLoaded", "NotInMillrace", "install", "installed"]
+__all__ = [
+    "MindSporeAlreadyImportedError",
+    "MindSporeLoaded",
+    "NotInMillrace",
+    "UnsupportedModuleError",
+    "install",
+    "installed",
+]
+
+# earlier names
+MindSporeLoaded = MindSporeAlreadyImportedError
+NotInMillrace = UnsupportedModuleError
 
 install()
