@@ -137,7 +137,7 @@ def test_millrace_says_what_it_removed(home: CacheHome) -> None:
     kill(home.start())
     said = home.run("millrace", "cache", "stop")
     assert said.returncode == 0
-    assert said.stdout.startswith("no server was running at port 50052\nremoved what a dead one had left: ")
+    assert said.stdout.startswith("no server was running at port 50052\nremoved leftover files: ")
     assert home.files() == []
 
 

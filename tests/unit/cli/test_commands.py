@@ -55,7 +55,7 @@ def test_without_command_shows_help(capsys):
             "quikstart",
             "millrace: there is no command 'quikstart'; did you mean 'quickstart'? (see millrace --help)",
         ),
-        ("zzz", "millrace: there is no command 'zzz'; it is one of quickstart, "),
+        ("zzz", "millrace: there is no command 'zzz'. Choose one of quickstart, "),
         ("--versio", "millrace: unknown option --versio; did you mean '--version'? (see millrace --help)"),
         (
             "bench --secnds 3 x",
@@ -71,7 +71,7 @@ def test_without_command_shows_help(capsys):
             "record inspct x",
             "millrace record: there is no action 'inspct'; did you mean 'inspect'? (see millrace record",
         ),
-        ("record convert zip a b", "millrace record convert: there is no kind 'zip'; it is one of folder, "),
+        ("record convert zip a b", "millrace record convert: there is no kind 'zip'. Choose one of folder, "),
         ("version 3", "millrace version: unexpected argument '3' (see millrace version --help)"),
     ],
 )
@@ -216,7 +216,9 @@ def test_version_shows_whether_pytorch_is_tested(monkeypatch, capsys, version, s
 
 
 def test_help_imports_no_heavy_library():
-    code = "import sys; from millrace._src.cli.main import _parser; _parser(['-h']).format_help(); "
+    code = (
+        "import sys; from millrace._src.cli.main import _build_parser; _build_parser(['-h']).format_help(); "
+    )
     code += "print('cv2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "False\n", done.stderr

@@ -43,7 +43,7 @@ def test_of_a_set_of_shards_the_set_is_meant(
 ) -> None:
     status, text = said(capsys, *command, name)
     assert status == 2
-    assert "did you mean the set of 3 files set.mindrecord*? Give its first, 'set.mindrecord0'" in text
+    assert "did you mean the set of 3 files set.mindrecord*? Name its first file, 'set.mindrecord0'" in text
 
 
 @pytest.mark.parametrize("action", ["inspect", "head", "verify", "reindex"])
@@ -87,4 +87,4 @@ def test_bench_takes_two_folders(folder: Path, capsys: pytest.CaptureFixture[str
 def test_bench_does_not_leave_a_path_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, text = said(capsys, "bench", "a", "one.mindrecord")
     assert status == 2
-    assert "one kind of data at a time: a holds images, one.mindrecord holds mindrecord" in text
+    assert "expected one data format: a holds images, one.mindrecord holds mindrecord" in text

@@ -70,13 +70,13 @@ def test_the_newest_run_is_found_and_a_live_one_first(
     assert main(["watch", "--text"]) == 0
     assert "after 5.0 s" in capsys.readouterr().out or "gone" in capsys.readouterr().out
     assert main(["watch", "--live", "--text"]) == 2
-    assert "no run of yours is being watched now: iterate inside" in capsys.readouterr().err
+    assert "you have no live run with a history. Iterate inside" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "millrace watch: no run of yours was watched: iterate inside `with ds.monitor():`"),
+        ([], "millrace watch: you have no run with a history. Iterate inside `with ds.monitor():`"),
         (["missing.history"], "millrace watch: missing.history does not exist"),
         (["{tmp}/letter"], "letter is not the history of a run, as `with ds.monitor():` writes it"),
     ],

@@ -189,7 +189,7 @@ def test_too_many_are_refused():
         first = await busy(batcher, model)
         second = asked(batcher, model, rows(1.0))
         await asyncio.sleep(0)
-        with pytest.raises(ServeError, match="2 requests wait already") as many:
+        with pytest.raises(ServeError, match="2 requests are waiting, which is the limit") as many:
             await asked(batcher, model, rows(2.0))
         model.go.set()
         await asyncio.gather(first, second)

@@ -60,7 +60,7 @@ def test_a_damaged_file_leaves_what_serves(tmp_path):
     rows = np.ones((1, 3), np.float32)
     with start(config({"pair": str(path)})) as server, Client(server.url) as client:
         path.write_bytes(b"damaged")
-        with pytest.raises(RuntimeError, match="the one before it still serves: no archive") as failed:
+        with pytest.raises(RuntimeError, match="the previous one is still served: no archive") as failed:
             client.reload("pair")
         assert failed.value.status == 500
         assert client.infer("pair", {"left": rows, "right": rows})["y0"].tolist() == [[2.0] * 3]

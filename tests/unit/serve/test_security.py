@@ -30,7 +30,7 @@ def test_tls_and_token_over_http(locked, certificate):
             assert failed.value.status == 401
     with (
         Client(locked.url, token="secret") as client,
-        pytest.raises(RuntimeError, match="no answer from https"),
+        pytest.raises(RuntimeError, match="no response from https"),
     ):
         client.infer("dense", rows)  # nobody vouches for it
 
@@ -56,7 +56,7 @@ def test_tls_and_token_over_grpc(locked, certificate):
 def test_the_client_says_who_did_not_answer():
     with Client("http://127.0.0.1:9", timeout=5) as client:
         assert not client.ready()
-        with pytest.raises(RuntimeError, match=r"no answer from http://127.0.0.1:9") as failed:
+        with pytest.raises(RuntimeError, match=r"no response from http://127.0.0.1:9") as failed:
             client.infer("x", np.ones(1))
         assert failed.value.status == 503
     with pytest.raises(ValueError, match="a server's address is http"):

@@ -142,14 +142,17 @@ def test_an_onnx_file_takes_transforms_too(tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"pre": [vision.RandomCrop(8)]}, "RandomCrop in `pre` is random: it belongs to training"),
-        ({"pre": [lambda x: x]}, "which an archive can name; but got <function"),
+        (
+            {"pre": [vision.RandomCrop(8)]},
+            "RandomCrop in `pre` is random: a request must give the same result each time",
+        ),
+        ({"pre": [lambda x: x]}, "and of millrace.serve, got <function"),
         ({"pre": [transforms.Compose([lambda x: x])]}, "it is a Python function"),
-        ({"pre": [vision.HWC2CHW()]}, "say what a row of 'input' is before its transforms"),
+        ({"pre": [vision.HWC2CHW()]}, "the transforms of 'input' need the type of a row"),
         ({"pre": {"other": [vision.Decode()]}}, "`pre` names 'other', but the tensors are input"),
         ({"pre": [vision.HWC2CHW()], "takes": ("UINT9", (3,))}, "'UINT9' is no datatype"),
         ({"pre": [vision.HWC2CHW()], "takes": 3}, "`takes` is a datatype and a shape"),
-        ({"inputs": []}, "a net needs `inputs`"),
+        ({"inputs": []}, "a network needs `inputs`"),
         ({"inputs": [Tensor([[1.0]])], "pre": STEPS}, "any number of rows"),
         ({"outputs": ["a", "b"]}, "names 2 outputs, but has 1"),
     ],

@@ -1,4 +1,4 @@
-"""``millrace cache``: start, stop and look into the server of the shared cache."""
+"""``millrace cache``: start, stop and inspect the server of the shared cache."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ HOST, PORT = "127.0.0.1", 50052
 
 EPILOG = """\
 examples:
-  millrace cache start               in the background, from now on
-  session=$(millrace cache new)      a session for DatasetCache(session_id)
-  millrace cache sessions            what is kept, and how often it was read
-  millrace cache stop                give all of it up
+  millrace cache start            start a server in the background
+  session=$(millrace cache new)   create a session for DatasetCache(session_id)
+  millrace cache sessions         list the sessions and their cached rows
+  millrace cache stop             stop the server and discard all rows
 
-A server is of one user and one machine, unless --key opens it to others: their
-scripts name the same file in MILLRACE_CACHE_KEY. Several have several ports.
-`dataset-cache` and `cache_admin` do the same with MindSpore's options.
+A server serves one user on one machine. With --key it also serves other
+machines, whose scripts name the same key file in MILLRACE_CACHE_KEY. Each
+server needs its own port. `dataset-cache` and `cache_admin` take MindSpore's
+options instead.
 
-exit status: 0 done; 1 no server is running (status, sessions); 2 not done.
+exit status: 0 success; 1 no server is running (status, sessions); 2 failure.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One sub-command for each thing that can be done."""
+    """Add one sub-command for each action."""
     parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -49,31 +50,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--port",
             type=_parse_port,
             metavar="PORT",
-            help=f"which server ({PORT}, or what MS_CACHE_PORT says)",
+            help=f"port of the server (default: MS_CACHE_PORT, or {PORT})",
         )
         if machines:
-            subparser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+            subparser.add_argument("--json", action="store_true", help="print JSON")
         return subparser
 
     start = action("start", "start a server in the background")
     start.add_argument(
-        "--spill", metavar="FOLDER", help="where rows go that do not fit (the temporary folder)"
+        "--spill",
+        metavar="FOLDER",
+        help="folder for rows that do not fit into memory (default: the temporary folder)",
     )
     start.add_argument(
         "--memory",
         type=_parse_fraction,
         default=0.8,
         metavar="PART",
-        help="the part of the memory for rows (0.8)",
+        help="share of the memory for rows (default: 0.8)",
     )
-    start.add_argument("--key", metavar="FILE", help="also answer other machines that have this key")
-    start.add_argument("--host", help="with --key: the address they reach this one by (all there are)")
-    action("stop", "stop the server, and remove what it or a dead one left")
-    action("status", "show how the server is doing")
-    action("sessions", "show the sessions and what each of them holds")
-    action("new", "make a session, and print its number", machines=False)
-    drop = action("drop", "give up a session and its rows", machines=False)
-    drop.add_argument("sessions", nargs="+", type=int, metavar="SESSION", help="its number")
+    start.add_argument("--key", metavar="FILE", help="also serve other machines that have this key")
+    start.add_argument("--host", help="with --key: the address to listen on (default: all addresses)")
+    action("stop", "stop the server, and remove leftover files")
+    action("status", "show the state of the server")
+    action("sessions", "list the sessions and their contents")
+    action("new", "create a session and print its number", machines=False)
+    drop = action("drop", "remove a session and its rows", machines=False)
+    drop.add_argument("sessions", nargs="+", type=int, metavar="SESSION", help="number of a session")
 
 
 def _parse_port(text: str) -> int:
@@ -85,7 +88,7 @@ def _parse_fraction(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one action; 0 done, 1 no server, 2 not done."""
+    """Run one action. Exit status: 0 success, 1 no server, 2 failure."""
     host = os.environ.get("MS_CACHE_HOST") or HOST
     try:
         port = arguments.port or _parse_port(os.environ.get("MS_CACHE_PORT") or str(PORT))
@@ -98,9 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
             return _print_failure(arguments, str(error))
         is_query = arguments.action in ("status", "sessions")
         at = "" if port == PORT else f" --port {port}"
-        text = f"no server is running at port {port}; start one with: millrace cache start{at}"
+        text = f"no server is running at port {port}. Start one with: millrace cache start{at}"
         if error.kind == "gone":
-            text = f"{error}; remove what is left with: millrace cache stop{at}"
+            text = f"{error}. Remove its files with: millrace cache stop{at}"
         return _print_failure(arguments, text, 1 if is_query else 2)
 
 
@@ -129,7 +132,7 @@ def _start(arguments: argparse.Namespace, host: str, port: int) -> int:
         arguments,
         dataclasses.asdict(server),
         f"the cache server runs as process {server.pid}, port {port}",
-        f"rows take at most {size(server.memory_limit)} of memory, then go to {server.spill}",
+        f"rows use at most {size(server.memory_limit)} of memory, the rest goes to {server.spill}",
         f"log: {server.log}",
     )
 
@@ -139,10 +142,10 @@ def _stop(arguments: argparse.Namespace, host: str, port: int) -> int:
     running = admin.stop(host, port)
     removed = [path for path in before if not os.path.lexists(path)]
     lines = [
-        f"the cache server at port {port} has ended" if running else f"no server was running at port {port}"
+        f"the cache server at port {port} has stopped" if running else f"no server was running at port {port}"
     ]
     if removed:
-        lines.append(f"removed what a dead one had left: {', '.join(removed)}")
+        lines.append(f"removed leftover files: {', '.join(removed)}")
     return _print_result(arguments, {"running": running, "removed": removed}, *lines)
 
 
@@ -166,7 +169,7 @@ def _status(arguments: argparse.Namespace, host: str, port: int) -> int:
 
 
 def _format_age(started: float) -> str:
-    """How long ago, in the largest unit that fits.
+    """Elapsed time in the largest unit that fits.
 
     >>> import time
     >>> _format_age(time.time() - 7300)
@@ -194,7 +197,7 @@ def _sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
         ]
         return _print_result(arguments, {"sessions": listed})
     if not sessions:
-        say("no sessions; make one with: millrace cache new")
+        say("no sessions. Create one with: millrace cache new")
         return 0
     rows = []
     for one in sessions:
@@ -217,7 +220,7 @@ def _create_session(arguments: argparse.Namespace, host: str, port: int) -> int:
 def _destroy_sessions(arguments: argparse.Namespace, host: str, port: int) -> int:
     for session in arguments.sessions:
         admin.destroy(host, port, session)
-        say(f"session {session} is gone")
+        say(f"removed session {session}")
     return 0
 
 

@@ -1,6 +1,6 @@
-"""``dataset-cache``, also ``cache_admin``: the cache's command with MindSpore's options, words and columns.
+"""``dataset-cache``, also ``cache_admin``: the cache command with MindSpore's options, messages and columns.
 
-Scripts cut these lines with awk and grep, so they stay as they are; ``millrace cache`` says more.
+Scripts parse these lines with awk and grep, so the texts are MindSpore's; ``millrace cache`` shows more.
 """
 
 from __future__ import annotations
@@ -51,27 +51,27 @@ OPTIONS = {
 HELP = """\
 usage: {prog} COMMAND [OPTIONS]
 
-The server of the dataset cache: rows that several processes of one machine share.
+Manage the dataset cache server, which shares rows between processes.
 
 commands:
   --start                        start a server in the background
-  --stop                         stop it, and remove what it or a dead one left
-  -g, --generate_session         make a session, and print its number
-  -d, --destroy_session ID       give up a session and its rows
-  --list_sessions                what each session holds
-  --server_info                  how the server was started, and its sessions
+  --stop                         stop it, and remove leftover files
+  -g, --generate_session         create a session and print its number
+  -d, --destroy_session ID       remove a session and its rows
+  --list_sessions                list the sessions and their contents
+  --server_info                  show the server's configuration and sessions
   --help                         show this
 
 options:
-  -p, --port PORT                which server (MS_CACHE_PORT, or 50052)
+  -p, --port PORT                port of the server (MS_CACHE_PORT, or 50052)
   -h, --hostname HOST            this machine (MS_CACHE_HOST); `millrace cache
                                  start --key` opens a server to others
 options of --start:
-  -s, --spilldir FOLDER          where rows go that do not fit into memory
-                                 (the folder for temporary files)
-  -r, --memory_cap_ratio RATIO   the part of the memory that rows may take (0.8)
-  -l, --loglevel N               0 to 4; less is said with a higher one (1)
-  -w, --workers N                1 to 100; checked, and not needed: clients read
+  -s, --spilldir FOLDER          folder for rows that do not fit into memory
+                                 (default: the temporary folder)
+  -r, --memory_cap_ratio RATIO   share of the memory for rows (default: 0.8)
+  -l, --loglevel N               0 to 4; higher levels log less (default: 1)
+  -w, --workers N                1 to 100; checked and ignored: clients read
                                  and write rows by themselves
   -m, --shared_memory_size GB    the same
 
@@ -81,7 +81,7 @@ examples:
   {prog} --list_sessions
   {prog} --stop
 
-`millrace cache --help` shows the same in fewer words.
+`millrace cache --help` offers the same with fewer options.
 """
 
 LOW, HIGH = 1025, 65535
@@ -97,12 +97,12 @@ _HEADER = {
 
 
 class _UsageError(Exception):
-    """The words are wrong, or the command could not be done; the text is what is said."""
+    """Invalid arguments, or a command that failed; the text is the message to print."""
 
 
 @dataclass
 class _ParsedCommand:
-    """What the words ask for."""
+    """The parsed command and its options."""
 
     command: str = ""
     session: int = 0
@@ -110,7 +110,7 @@ class _ParsedCommand:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do one command and return its exit status: 0 done, 1 not."""
+    """Run one command and return its exit status: 0 success, 1 failure."""
     prog = os.path.basename(sys.argv[0]) if argv is None else "dataset-cache"
     arguments = list(sys.argv[1:] if argv is None else argv)
     return exit_status(lambda: _main(arguments, prog))
@@ -138,7 +138,7 @@ def _main(arguments: list[str], prog: str) -> int:
     return 0
 
 
-# --- the words --------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------------
 
 
 def _parse_arguments(arguments: list[str], prog: str) -> _ParsedCommand:
@@ -212,7 +212,7 @@ class _Start:
 
 
 def _start_options(values: dict[str, str]) -> _Start:
-    """The options of a start; they are checked with every command."""
+    """Options of `--start`; they are checked for every command."""
     workers = int(values["workers"]) if "workers" in values else None
     if workers is not None and not 1 <= workers <= 100:
         raise _UsageError("Number of workers must be in range of 1 and 100.")
@@ -227,7 +227,7 @@ def _start_options(values: dict[str, str]) -> _Start:
     return _Start(workers, values.get("spill"), ratio, level)
 
 
-# --- the commands -----------------------------------------------------------------------------------------
+# --- commands -----------------------------------------------------------------------------------------
 
 
 def _start(host: str, port: int, session: int, options: _Start) -> None:
@@ -257,7 +257,7 @@ def _generate(host: str, port: int, session: int, options: _Start) -> None:
 
 
 def _destroy(host: str, port: int, session: int, options: _Start) -> None:
-    if not 0 < session < 1 << 32:  # no server has such a one, but there must be a server
+    if not 0 < session < 1 << 32:  # no server has such a session, but a server must be running
         admin.info(host, port)
         raise CacheError(f"there is no session {session}", "session")
     admin.destroy(host, port, session)
@@ -323,7 +323,7 @@ _DOERS: dict[str, Callable[[str, int, int, _Start], None]] = {
 
 
 def _explain(error: CacheError, host: str, port: int, session: int, prog: str) -> NoReturn:
-    """MindSpore's sentence first, then what is known here."""
+    """Raise MindSpore's message, followed by Millrace's details."""
     lost = (
         f"Network error. Cache server with port {port} is unreachable. Make sure the server is running or started "
         "under the same user as the client.\n"

@@ -1,4 +1,4 @@
-"""``millrace convert``: weights of PyTorch as a checkpoint, and back, with a table of what went where."""
+"""``millrace convert``: convert PyTorch weights to a checkpoint and back, with a table of the parameter names."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Source, target, and how names are translated."""
+    """Add the options for source, target and name mapping."""
     parser.epilog = (
         "examples:\n"
         "  millrace convert resnet.pth resnet.ckpt\n"
         "  millrace convert bert.safetensors b.ckpt --rule '^bert\\.=' --map names.json\n"
         "  millrace convert vgg.pth vgg.ckpt --net models:vgg16 --order\n"
         "  millrace convert net.ckpt net.safetensors --to torch\n"
-        "\nNames are translated by rule (gamma, beta, moving_mean, embedding_table ...);\nwith "
-        "--net the names of the net decide, and shapes are checked.\n"
-        "\nexit status: 0 everything found its place, 1 something did not, 2 not done."
+        "\nNames are mapped by rule (gamma, beta, moving_mean, embedding_table ...).\nWith "
+        "--net the parameter names of the network decide, and shapes are checked.\n"
+        "\nexit status: 0 all parameters were mapped, 1 some were not, 2 failure."
     )
     parser.add_argument("source", metavar="SOURCE", help=".pth, .pt, .safetensors or .ckpt")
     parser.add_argument("target", metavar="TARGET", help=".ckpt or .safetensors")
@@ -37,27 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="OLD=NEW|FILE",
-        help="a name and its new one, or a JSON file of them",
+        help="an old and a new name, or a JSON file of such pairs",
     )
     parser.add_argument(
         "--rule",
         action="append",
         default=[],
         metavar="PATTERN=TEXT",
-        help="a regular expression and what to write",
+        help="a regular expression and its replacement",
     )
-    parser.add_argument("--net", metavar="MODULE:NAME", help="the net, or a function that makes it")
+    parser.add_argument("--net", metavar="MODULE:NAME", help="the network, or a function that creates it")
+    parser.add_argument("--order", action="store_true", help="match layers by their order; requires --net")
     parser.add_argument(
-        "--order", action="store_true", help="pair layer by layer in their order; needs --net"
+        "--to",
+        choices=("millrace", "torch"),
+        default="millrace",
+        help="naming convention to write (default: millrace)",
     )
-    parser.add_argument(
-        "--to", choices=("millrace", "torch"), default="millrace", help="whose names to write"
-    )
-    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert; 0 when everything found its place."""
+    """Convert. Exit status: 0 all parameters were mapped."""
     from millrace._src.train.checkpoint.weight_conversion import convert_checkpoint
 
     if "://" not in arguments.source and not os.path.exists(arguments.source):
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     except (MillraceError, OSError) as error:
         return fail("convert", str(error))
-    # a counter of batches and what belongs to an optimizer are left out on purpose
+    # batch counters and optimizer states are skipped on purpose
     meant = ("counts batches", "belongs to")
     lost = [move.source for move in done.moves if not move.target and not move.why.startswith(meant)]
     if arguments.json:
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_table(("from", "shape", "to", "how"), done.rows())
         moved = sum(1 for move in done.moves if move.target)
         say(
-            f"{moved} moved to {arguments.target}, {len(lost)} without a place, {len(done.missing)} of the net missing"
+            f"{moved} written to {arguments.target}, {len(lost)} unmatched, {len(done.missing)} of the network missing"
         )
     return 1 if lost or done.missing else 0
 
@@ -104,9 +105,9 @@ def _parse_names(values: list[str]) -> dict[str, str]:
                 with open(text) as file:
                     mapping: Any = json.load(file)
             except ValueError as error:
-                raise ArgumentValueError(f"--map {text}: this is not JSON: {error}") from None
+                raise ArgumentValueError(f"--map {text}: invalid JSON: {error}") from None
             if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
-                raise ArgumentValueError(f"--map {text}: a JSON object of old names and new ones is wanted")
+                raise ArgumentValueError(f"--map {text}: expected a JSON object from old to new names")
             names |= mapping
         else:
             old, new = _parse_pair(text, "--map")

@@ -1,4 +1,4 @@
-"""How every command ends: an interrupt and a reader that has left are no faults."""
+"""Exit status of commands; interrupts and closed pipes are not errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ def exit_status(command: Callable[[], int]) -> int:
         try:
             return command()
         finally:
-            sys.stdout.flush()  # a reader that has left is noticed here, not while the interpreter ends
+            sys.stdout.flush()  # a closed pipe is noticed here, not while the interpreter exits
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:  # the reader (head, less) has left; nothing more may be written, at exit either
+    except (
+        BrokenPipeError
+    ):  # the reader (head, less) has exited; nothing more may be written, not even at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE

@@ -1,4 +1,4 @@
-"""A run's history for its page, without the monitor's view: the command shows progress of its own."""
+"""Record a run's history for its page without the monitor's view; the command shows its own progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERVAL = 0.1  # seconds; these runs are short
 
 
 def record_history(iterator: Any) -> Callable[[], None]:
-    """A function to call after each batch; it looks at the run's counters when it is time to."""
+    """A function to call after each batch; it samples the run's counters at each interval."""
     run = iterator._run
     kept = history.start_history(run, INTERVAL)
 

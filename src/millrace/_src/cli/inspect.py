@@ -1,4 +1,4 @@
-"""``millrace inspect``: what is in a checkpoint, without loading it."""
+"""``millrace inspect``: show the contents of a checkpoint without loading it."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, and how much is shown of them."""
+    """Add the options for files and for the level of detail."""
     parser.epilog = (
         "examples:\n"
         "  millrace inspect net.ckpt            parameters by layer, with their sizes\n"
         "  millrace inspect net.ckpt --all      every entry by name\n"
         "  millrace inspect net.pth --json      for machines\n"
-        "\nReads .ckpt, .safetensors, .pth and .pt. Parameters are counted without what an\n"
-        "optimizer keeps of them; statistics are moving means and variances.\n"
-        "Record files have a command of their own: millrace record inspect.\n"
-        "\nexit status: 0 whole, 1 a file is damaged, 2 the command could not be done."
+        "\nReads .ckpt, .safetensors, .pth and .pt. Optimizer states are not counted as\n"
+        "parameters; statistics are moving means and variances.\n"
+        "For record files use: millrace record inspect.\n"
+        "\nexit status: 0 all files are intact, 1 a file is damaged, 2 failure."
     )
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="a checkpoint, or an address such as s3://..."
     )
     parser.add_argument(
-        "--depth", type=count, default=2, metavar="N", help="words of a name that make a layer (2)"
+        "--depth", type=count, default=2, metavar="N", help="name components that form a layer (default: 2)"
     )
-    parser.add_argument("--all", action="store_true", help="show every entry, also of the optimizer")
-    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
-    parser.add_argument("--key", help="the key of an encrypted file, or MILLRACE_CHECKPOINT_KEY")
+    parser.add_argument("--all", action="store_true", help="show every entry, optimizer states included")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--key", help="key of an encrypted file (default: MILLRACE_CHECKPOINT_KEY)")
     parser.add_argument(
         "--mode",
         default="AES-GCM",
-        help="how it is encrypted (AES-GCM), as save_checkpoint(enc_mode=...) has it",
+        help="encryption mode, as in save_checkpoint(enc_mode=...) (default: AES-GCM)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show each file; 0 when all are whole."""
+    """Show each file. Exit status: 0 if all are intact."""
     from millrace._src.core.errors import CheckpointError
     from millrace._src.train.checkpoint.inspection import contents_of
 
@@ -141,7 +141,10 @@ def _print_contents(contents: Contents, arguments: argparse.Namespace) -> None:
         print_table(("layer", "parameters", "type", "size"), rows)
     total = contents.numbers()
     say(f"{total:,} parameters in {len(contents.of('parameter'))} tensors, without the optimizer")
-    for part, what in (("statistic", "statistics of normalisations"), ("optimizer", "kept by the optimizer")):
+    for part, what in (
+        ("statistic", "statistics of normalization layers"),
+        ("optimizer", "optimizer states"),
+    ):
         items = contents.of(part)
         if items:
             size = format_bytes(sum(item.nbytes for item in items))

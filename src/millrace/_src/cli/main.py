@@ -1,4 +1,4 @@
-"""The ``millrace`` command. One file per sub-command: a table here, the rest there."""
+"""The ``millrace`` command. Each sub-command is one module; this is their table."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from .parser import Parser
 
 __all__ = ["COMMANDS", "main", "parser_of"]
 
-# name -> one line of help; the module of the same name has add_arguments(parser) and run(arguments).
+# name -> one line of help; the module of this name has add_arguments(parser) and run(arguments).
 COMMANDS = {
-    "quickstart": "make images, run a pipeline on them, train a net, serve it",
-    "bench": "measure how fast your own data loads, and say what holds it back",
+    "quickstart": "create images, run a pipeline on them, train a model, serve it",
+    "bench": "measure how fast your data loads, and find the bottleneck",
     "run": "start a training script in several processes",
-    "serve": "answer requests to trained models, over HTTP and gRPC",
-    "watch": "show a run in the browser or the terminal, now or afterwards",
-    "doctor": "look at this machine, and say what to mend and how",
-    "cache": "start, stop and look into the server of the shared cache",
-    "record": "inspect, verify, repair, reindex and make MindRecord files",
+    "serve": "serve trained models over HTTP and gRPC",
+    "watch": "show a run in the browser or terminal, live or afterwards",
+    "doctor": "check this machine for problems and suggest fixes",
+    "cache": "start, stop and inspect the shared cache server",
+    "record": "inspect, verify, repair, reindex and create MindRecord files",
     "inspect": "count the parameters of a checkpoint, by layer",
-    "convert": "turn weights of PyTorch into a checkpoint, and back",
+    "convert": "convert PyTorch weights to a checkpoint, and back",
     "version": "show the versions of Millrace, Python and the libraries it uses",
 }
 
 HELP = """\
 usage: millrace COMMAND [OPTIONS]
 
-Millrace: data, training and serving, with MindSpore's programming interface.
+Millrace: data loading, training and serving with MindSpore's API.
 
 commands:
 {commands}
 
 options:
-  -h, --help   show this; after a command, its options; --version: the version
+  -h, --help   show this help, or the options of a command
+  --version    show the version
 
 examples:
-  millrace quickstart           a first pipeline, in less than half a minute
-  millrace run -n 4 train.py    a training in four processes
-  millrace serve net.mindir     the trained net, behind HTTP
-  python -m millrace.as_mindspore script.py     MindSpore's script, as it is
+  millrace quickstart           run a first pipeline in less than half a minute
+  millrace run -n 4 train.py    train in four processes
+  millrace serve net.mindir     serve a trained model over HTTP
+  python -m millrace.as_mindspore script.py    run a MindSpore script unchanged
 """
 
 
@@ -63,7 +64,7 @@ def _main(command_line: list[str]) -> int:
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of one command, as its help and the reference show it."""
+    """The parser of one command, for its help and the reference."""
     text = COMMANDS[name]
     parser = Parser(prog=f"millrace {name}", description=f"{text[0].upper()}{text[1:]}.")
     importlib.import_module(f"{__package__}.{name}").add_arguments(parser)
@@ -71,7 +72,7 @@ def parser_of(name: str) -> Parser:
 
 
 class _Top(Parser):
-    """The top parser, whose help is written by hand: it is the first thing a user sees."""
+    """The top-level parser with a custom help text."""
 
     def format_help(self) -> str:
         return HELP.format(commands="\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items()))
@@ -83,6 +84,6 @@ def _build_parser(command_line: list[str]) -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, text in COMMANDS.items():
         command = commands.add_parser(name, description=f"{text[0].upper()}{text[1:]}.")
-        if name in command_line:  # the others are not imported: help must be quick
+        if name in command_line:  # other commands are not imported: help must be fast
             importlib.import_module(f"{__package__}.{name}").add_arguments(command)
     return parser

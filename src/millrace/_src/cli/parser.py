@@ -1,4 +1,4 @@
-"""The parser of every command: an error is one line, with the word that was probably meant."""
+"""Argument parser of all commands: one-line errors with a suggestion for misspelled names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Parser", "count", "fail", "suggest", "no_such_path", "number", "path
 
 _N = TypeVar("_N", int, float)
 
-# a file of a set: the name of the set, and its number
+# a file of a record set: the name of the set and the file number
 _SHARD = re.compile(r"(.*\D)\d+")
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with errors of one line, and help text that keeps its examples as they were written."""
+    """argparse with one-line errors and examples that keep their formatting."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -44,15 +44,15 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """argparse's own wording differs from version to version, and suggests nothing."""
+        """Reject an invalid choice; argparse's message differs between versions and has no suggestion."""
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
-            near = suggest(str(value), known) or f"; it is one of {', '.join(known)}"
+            near = suggest(str(value), known) or f". Choose one of {', '.join(known)}"
             what = action.metavar if isinstance(action.metavar, str) else action.dest
             raise argparse.ArgumentError(None, f"there is no {what.lower()} {str(value)!r}{near}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Complain where the word was: a sub-command's unknown option is its own, not its parent's."""
+        """Report an unknown option by the sub-command that it follows, not by the parent command."""
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean ...?" when a known word is close, else nothing.
+    """ "; did you mean ...?" if a known name is similar, else "".
 
     >>> suggest("quikstart", ["doctor", "quickstart"])
     "; did you mean 'quickstart'?"
@@ -72,14 +72,14 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def fail(command: str, message: str) -> int:
-    """Say in one line why a command cannot be done; its exit status."""
+    """Print why a command failed in one line; returns the exit status."""
     lines = [line.strip() for line in message.splitlines()]
     say(f"millrace {command}: {escape_controls(', '.join(filter(None, lines)))}", file=sys.stderr)
     return 2
 
 
 def no_such_path(path: str) -> str:
-    """The words for a path that does not exist, with the one that was probably meant.
+    """Message for a path that does not exist, with a suggestion.
 
     >>> no_such_path("/no/such/folder")
     '/no/such/folder does not exist'
@@ -88,13 +88,13 @@ def no_such_path(path: str) -> str:
 
 
 def path_nearby(path: str) -> str:
-    """ "; did you mean ...?" when a name in the same folder is close, else nothing; of a set of shards, the set."""
+    """ "; did you mean ...?" if a name in the same folder is similar, else ""; shards count as one set."""
     folder, name = os.path.split(path.rstrip("/"))
     try:
         there = os.listdir(folder or ".")
     except OSError:
         return ""
-    # a set of three files is one thing that may be meant, by the name it was written under
+    # a set of three files counts as one name: the name it was written under
     sets: dict[str, list[str]] = {}
     for entry in there:
         if match := _SHARD.fullmatch(entry):
@@ -111,11 +111,11 @@ def path_nearby(path: str) -> str:
         return f"; did you mean {os.path.join(folder, close[0])!r}?"
     shards = sets[close[0]]
     first = os.path.join(folder, shards[0])
-    return f"; did you mean the set of {len(shards)} files {close[0]}*? Give its first, {first!r}"
+    return f"; did you mean the set of {len(shards)} files {close[0]}*? Name its first file, {first!r}"
 
 
 def number(text: str, number_type: type[_N], legal: Callable[[_N], bool], what: str) -> _N:
-    """An option that is a number of some kind; what is none of them is refused in one line."""
+    """Parse a numeric option; an invalid value raises a one-line error."""
     try:
         value = number_type(text)
     except ValueError:
@@ -127,10 +127,10 @@ def number(text: str, number_type: type[_N], legal: Callable[[_N], bool], what: 
 
 
 def count(text: str) -> int:
-    """An option that is a number of things."""
+    """Parse an option that is a positive integer."""
     return number(text, int, lambda n: n >= 1, "a positive number")
 
 
 def seconds(text: str) -> float:
-    """An option that is a length of time."""
+    """Parse an option that is a duration in seconds."""
     return number(text, float, lambda n: 0 < n < 86_400, "a number of seconds")

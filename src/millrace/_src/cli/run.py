@@ -1,4 +1,4 @@
-"""``millrace run``: a training script in several processes, on one machine or several."""
+"""``millrace run``: run a training script in several processes, on one or more machines."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from .parser import count, fail, no_such_path
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-Each process finds its place with millrace.communication.init(), its part of
-the data with num_shards=get_group_size(), shard_id=get_rank(). Lines of output
-begin with the rank. A rank that dies ends the others, and the last lines say
-which one it was, with its traceback.
+Each process calls millrace.communication.init(), and reads its shard of the
+data with num_shards=get_group_size(), shard_id=get_rank(). Output lines begin
+with the rank. If a rank fails, the others are stopped, and the last lines show
+the failed rank and its traceback.
 
-On several machines the same command is started on each of them, with the same
---hosts; the first is where they meet. With --rdzv machines may come and go.
+For several machines, start the same command on each of them with the same
+--hosts; the first host is the rendezvous. With --rdzv, machines may join and
+leave.
 
-One machine: all sockets are on loopback. Several machines: connections between
-them have neither password nor encryption, so everybody who reaches a machine's
-ports can read and change the run. Use a private network. Public addresses are
-refused without --insecure.
+On one machine all sockets are on loopback. Between machines, connections have
+neither authentication nor encryption: everyone who can reach the ports can
+read and change the run. Use a private network. Public addresses need
+--insecure.
 
 examples:
   millrace run -n 4 train.py --epochs 3
@@ -43,45 +44,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument(
         "-n", "--processes", type=count, metavar="N",
-        help="processes on this machine; without it one for each GPU, or one",
+        help="processes on this machine (default: one per GPU, or one)",
     )  # fmt: skip
     parser.add_argument(
         "--hosts", type=_parse_names, default=(), metavar="A,B", help="all machines of the run, in order"
     )
     parser.add_argument(
-        "--node", type=int, metavar="K", help="which of --hosts this machine is, counted from 0"
+        "--node",
+        type=int,
+        metavar="K",
+        help="index of this machine in --hosts, counted from 0 (default: detected)",
     )
     parser.add_argument(
-        "--master", default="", metavar="HOST[:PORT]", help="where they meet; without it the first host"
+        "--master", default="", metavar="HOST[:PORT]", help="rendezvous address (default: the first host)"
     )
     parser.add_argument(
-        "--rdzv", default="", metavar="HOST:PORT", help="where machines meet that may come and go"
+        "--rdzv", default="", metavar="HOST:PORT", help="rendezvous address of an elastic run"
     )
     parser.add_argument(
-        "--nodes", type=_parse_range, default=(1, 1), metavar="MIN:MAX", help="with --rdzv: how many machines"
+        "--nodes",
+        type=_parse_range,
+        default=(1, 1),
+        metavar="MIN:MAX",
+        help="with --rdzv: number of machines (default: 1)",
     )
     parser.add_argument(
-        "--job", default="", metavar="NAME", help="with --rdzv: the name of this run, equal on all"
+        "--job", default="", metavar="NAME", help="with --rdzv: name of the run, the same on all machines"
     )
     parser.add_argument(
         "--insecure",
         action="store_true",
-        help="allow public addresses: whoever reaches them can change the run",
+        help="allow public addresses: everyone who can reach them can change the run",
     )
-    parser.add_argument("--logs", default="", metavar="FOLDER", help="keep the output of every rank there")
+    parser.add_argument("--logs", default="", metavar="FOLDER", help="folder for the output of every rank")
     parser.add_argument(
         "--restarts",
         type=_parse_count,
         default=0,
         metavar="N",
-        help="start all processes again after a failure, N times",
+        help="restart all processes after a failure, up to N times (default: 0)",
     )
     parser.add_argument(
-        "--as-mindspore", action="store_true", help="let the script's `import mindspore` find Millrace"
+        "--as-mindspore", action="store_true", help="make the script's `import mindspore` load Millrace"
     )
-    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module name")
     parser.add_argument("script", metavar="SCRIPT", help="a Python file")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script is given")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the script")
 
 
 def _parse_names(text: str) -> tuple[str, ...]:
@@ -98,15 +106,15 @@ def _parse_range(text: str) -> tuple[int, int]:
 
 def _parse_count(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text} is not a number of times")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of restarts")
     return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Start the processes, and wait for them."""
+    """Start the processes and wait for them."""
     if not arguments.module and not os.path.exists(arguments.script):
         return fail("run", no_such_path(arguments.script))
-    # before PyTorch is imported: without a name service it warns of every connection on loopback
+    # before PyTorch is imported: without a name service it warns about every connection on loopback
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     try:
         from millrace._src.parallel.launch import LaunchRequest, launch
@@ -129,10 +137,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.restarts,
         arguments.insecure,
     )
-    for stream in (sys.stdout, sys.stderr):  # what ranks say is seen at once, into a pipe or a file too
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # print the output of ranks immediately, also into a pipe or a file
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)
-    # PyTorch's agent leaves the files of its processes to the collector, which is no concern of the user's
+    # PyTorch's agent leaves its open files to the garbage collector; the warning does not concern the user
     warnings.simplefilter("ignore", ResourceWarning)
     try:
         return launch(wanted)

@@ -1,4 +1,4 @@
-"""``millrace serve``: trained models behind HTTP and gRPC."""
+"""``millrace serve``: serve trained models over HTTP and gRPC."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-A MODEL is an archive (.mindir, of millrace.export or serve.Servable), an ONNX
-file, or a folder with a folder for each version: 1/model.onnx, 2/model.onnx.
-NAME= gives it a name; without it, it has its file's. A net and its checkpoint
-are served with --net, --ckpt and --input, under the name given as MODEL.
+MODEL is an archive (.mindir, from millrace.export or serve.Servable), an ONNX
+file, or a folder with one folder per version: 1/model.onnx, 2/model.onnx.
+NAME= sets its name; the default is the file name. To serve a network with a
+checkpoint, use --net, --ckpt and --input; MODEL is then the name.
 
-The server speaks the Open Inference Protocol (/v2/models/NAME/infer) and the
-REST of MindSpore Serving (/model/NAME:METHOD). /v2/health/ready says whether
-it is ready, /metrics has counters for Prometheus. SIGHUP loads the models
-anew without dropping a request; SIGTERM answers what has come, and ends. The
-token is read from MILLRACE_SERVE_TOKEN where --token is not given.
+The server supports the Open Inference Protocol (/v2/models/NAME/infer) and the
+REST protocol of MindSpore Serving (/model/NAME:METHOD). /v2/health/ready
+reports readiness, /metrics has counters for Prometheus. SIGHUP reloads the
+models without dropping requests. SIGTERM completes the pending requests, then
+stops. Without --token, the token is read from MILLRACE_SERVE_TOKEN.
 
-With --ray the models are served by --replicas processes on Ray Serve, on this
-machine or on the cluster at --ray-address, whose nodes open the files. Limits
-and --threads (1) are then those of each replica; there is no gRPC.
+With --ray, --replicas processes serve the models on Ray Serve, on this machine
+or on the cluster at --ray-address, whose nodes read the files. Limits and
+--threads (default: 1) apply to each replica. gRPC is not available.
 
 examples:
   millrace serve digits.mindir
@@ -51,95 +51,123 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="what to serve: a file or a folder of versions, NAME=PATH or PATH",
+        help="a model file or a folder of versions: NAME=PATH or PATH",
     )
-    parser.add_argument("--net", metavar="MODULE:FUNCTION", help="what makes the net, for a checkpoint")
-    parser.add_argument("--ckpt", metavar="FILE", help="with --net: the checkpoint with its weights")
+    parser.add_argument(
+        "--net", metavar="MODULE:FUNCTION", help="function that creates the network of a checkpoint"
+    )
+    parser.add_argument("--ckpt", metavar="FILE", help="with --net: the checkpoint")
     parser.add_argument(
         "--input", action="append", default=[], metavar="TYPE:SHAPE",
-        help="with --net: an input that it takes, -1 for any number of rows; once for each",
+        help="with --net: datatype and shape of an input, -1 for any number of rows; once per input",
     )  # fmt: skip
     parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen; 0.0.0.0 is everywhere"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="address to listen on; 0.0.0.0 for all (default: 127.0.0.1)",
     )
     parser.add_argument(
-        "--port", type=_parse_port, default=8000, metavar="N", help="for HTTP; 0 takes a free one"
+        "--port",
+        type=_parse_port,
+        default=8000,
+        metavar="N",
+        help="HTTP port; 0 for any free port (default: 8000)",
+    )
+    parser.add_argument("--grpc-port", type=_parse_port, metavar="N", help="gRPC port (default: no gRPC)")
+    parser.add_argument(
+        "--max-batch", type=count, default=32, metavar="ROWS", help="maximum rows per batch (default: 32)"
     )
     parser.add_argument(
-        "--grpc-port", type=_parse_port, metavar="N", help="for gRPC; without it there is none"
-    )
-    parser.add_argument(
-        "--max-batch", type=count, default=32, metavar="ROWS", help="most rows computed together"
-    )
-    parser.add_argument(
-        "--max-wait", type=_parse_wait, metavar="MS", help="how long a row waits for others (1 at most)"
+        "--max-wait",
+        type=_parse_wait,
+        metavar="MS",
+        help="milliseconds that a row waits for a batch (default: adaptive, up to 1)",
     )
     parser.add_argument(
         "--batching", choices=BATCHING, default="auto",
-        help="compute requests together: auto, where rows do not depend on each other; on refuses other models",
+        help="batching: auto, for models with independent rows; on rejects other models (default: auto)",
     )  # fmt: skip
     parser.add_argument(
-        "--max-queue", type=count, default=1000, metavar="N", help="most requests that wait; more are refused"
+        "--max-queue",
+        type=count,
+        default=1000,
+        metavar="N",
+        help="maximum waiting requests; more are rejected (default: 1000)",
     )
     parser.add_argument(
-        "--max-body", type=count, default=64, metavar="MB", help="the largest request, in megabytes"
+        "--max-body",
+        type=count,
+        default=64,
+        metavar="MB",
+        help="maximum request size in megabytes (default: 64)",
     )
     parser.add_argument(
         "--max-response", type=count, default=MAX_RESPONSE >> 20, metavar="MB",
-        help="the largest response, in megabytes",
+        help="maximum response size in megabytes (default: 64)",
     )  # fmt: skip
     parser.add_argument(
         "--max-total-body", type=count, metavar="MB",
-        help="all request bodies at once; without it 8 times --max-body",
+        help="maximum size of all request bodies together (default: 8 times --max-body)",
     )  # fmt: skip
     parser.add_argument(
         "--max-total-response", type=count, metavar="MB",
-        help="all responses at once; without it 8 times --max-response",
+        help="maximum size of all responses together (default: 8 times --max-response)",
     )  # fmt: skip
     parser.add_argument(
         "--max-connections", type=count, default=MAX_CONNECTIONS, metavar="N",
-        help="HTTP connections at once; beyond it idle ones are closed",
+        help="maximum HTTP connections; beyond it idle ones are closed (default: 1000)",
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", type=seconds, default=30.0, metavar="S", help="how long one request may take"
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="S",
+        help="seconds that a request may take (default: 30)",
     )
     parser.add_argument(
         "--threads",
         type=count,
         default=0,
         metavar="N",
-        help="threads that compute; without it one for each core",
+        help="compute threads (default: one per core)",
     )
     parser.add_argument(
-        "--workers", type=count, default=1, metavar="N", help="batches computed at once, sharing the cores"
+        "--workers",
+        type=count,
+        default=1,
+        metavar="N",
+        help="batches computed in parallel on shared cores (default: 1)",
     )
     parser.add_argument(
         "--runtime", choices=RUNTIMES, default="auto",
-        help="what computes ONNX files; auto takes MNN where it is installed and faster",
+        help="runtime of ONNX files; auto uses MNN where it is installed and faster (default: auto)",
     )  # fmt: skip
-    parser.add_argument("--token", metavar="TEXT", help="what clients must send: Authorization: Bearer TEXT")
+    parser.add_argument(
+        "--token", metavar="TEXT", help="token that clients must send: Authorization: Bearer TEXT"
+    )
     parser.add_argument(
         "--allowed-host", action="append", default=[], metavar="NAME",
-        help="without a token: another name of this server in the Host header, '*' for every one",
+        help="without a token: an additional allowed Host header, '*' for any",
     )  # fmt: skip
     parser.add_argument(
         "--allowed-origin", action="append", default=[], metavar="ORIGIN",
-        help="a web page's origin whose requests are accepted, as https://app.example.com; '*' for every one",
+        help="an allowed Origin of web pages, as https://app.example.com; '*' for any",
     )  # fmt: skip
-    parser.add_argument("--certificate", metavar="FILE", help="TLS: the server's certificate, with --key")
-    parser.add_argument("--key", metavar="FILE", help="TLS: its private key")
+    parser.add_argument("--certificate", metavar="FILE", help="TLS: certificate of the server, with --key")
+    parser.add_argument("--key", metavar="FILE", help="TLS: private key of the certificate")
     parser.add_argument(
         "--drain", type=_parse_drain, default=0.0, metavar="S",
-        help="after SIGTERM, answer for so long while saying 'not ready'",
+        help="seconds to keep serving after SIGTERM while reporting 'not ready' (default: 0)",
     )  # fmt: skip
-    parser.add_argument("--ray", action="store_true", help="serve on Ray Serve, in several processes")
+    parser.add_argument("--ray", action="store_true", help="serve on Ray Serve in several processes")
     parser.add_argument(
         "--replicas", type=_parse_replicas, metavar="N",
-        help="with --ray: how many serve (1); as 2-8, between these, by the requests that wait",
+        help="with --ray: number of replicas; 2-8 scales with the waiting requests (default: 1)",
     )  # fmt: skip
     parser.add_argument(
         "--ray-address", metavar="HOST:PORT",
-        help="with --ray: a cluster that this machine is a node of, or auto; without it one is started here",
+        help="with --ray: address of the cluster, or auto (default: start Ray on this machine)",
     )  # fmt: skip
 
 
@@ -157,7 +185,7 @@ def _parse_drain(text: str) -> float:
 
 def _parse_replicas(text: str) -> tuple[int, int]:
     least, dash, most = text.partition("-")
-    wanted = "a number of replicas, or the fewest and the most, as 2-8"
+    wanted = "a number of replicas, or a range as 2-8"
     bounds = [
         number(each, int, lambda n: 0 < n <= 10_000, wanted) for each in ([least, most] if dash else [least])
     ]
@@ -175,12 +203,12 @@ def _split_name(argument: str) -> tuple[str, str]:
 
 
 def _collect_models(arguments: argparse.Namespace) -> dict[str, Any] | str:
-    """The models by name, or why there are none."""
+    """The models by name, or an error message."""
     if arguments.net is not None:
         from millrace._src.serve.repository import NetworkSource, input_of
 
         if len(arguments.models) != 1 or not arguments.input:
-            return "--net serves one model, and needs its --input, as FP32:-1,3,32,32"
+            return "--net serves one model and requires --input, as FP32:-1,3,32,32"
         if arguments.ckpt is not None and not os.path.exists(arguments.ckpt):
             return no_such_path(arguments.ckpt)
         return {
@@ -189,25 +217,25 @@ def _collect_models(arguments: argparse.Namespace) -> dict[str, Any] | str:
             )
         }
     if arguments.ckpt is not None or arguments.input:
-        return "--ckpt and --input go with --net, which makes the net"
+        return "--ckpt and --input require --net"
     models: dict[str, Any] = {}
     for name, path in map(_split_name, arguments.models):
         if not os.path.exists(path):
             return no_such_path(path)
         if name in models:
-            return f"two models have the name {name!r}; give one another: NAME={path}"
+            return f"two models have the name {name!r}. Rename one: NAME={path}"
         models[name] = path
     return models
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop."""
+    """Serve until SIGTERM or SIGINT."""
     try:
         models = _collect_models(arguments)
         if isinstance(models, str):
             return fail("serve", models)
         if not arguments.ray and (arguments.replicas or arguments.ray_address):
-            return fail("serve", "--replicas and --ray-address go with --ray")
+            return fail("serve", "--replicas and --ray-address require --ray")
         _serve(_build_config(arguments, models), arguments)
     except ModuleNotFoundError as error:
         if error.name != "torch":

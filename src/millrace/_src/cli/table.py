@@ -1,4 +1,4 @@
-"""A small table, as the commands show it."""
+"""Print a small table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What commands print. Text from files and names reaches the terminal without control characters.
+"""Printing to the terminal. Control characters in text from files and names are escaped.
 
-A file may hold escape sequences that rename the window, move the cursor or write to the clipboard, and marks that
-reverse the direction of text. Commands print with `say`, `say_json` and `console`, which show them as ``\\\\x1b``.
+Escape sequences can rename the window, move the cursor or write to the clipboard; direction marks can reverse
+text. Commands print with `say`, `say_json` and `console`, which show such characters as ``\\\\x1b``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def say(text: str = "", *, file: TextIO | None = None, end: str = "\n", flush: b
 
 
 def say_json(value: Any, indent: int | None = None) -> None:
-    """Print a value as JSON. Control characters inside strings are escaped as JSON has it.
+    """Print a value as JSON. Control characters inside strings are escaped as in JSON.
 
     >>> say_json({"name": "\\x9b2J"})
     {"name": "\\u009b2J"}
@@ -41,7 +41,7 @@ def say_json(value: Any, indent: int | None = None) -> None:
 
 
 def console(**options: Any) -> Console:
-    """A console of rich whose text has no control characters but rich's own styles."""
+    """A rich console that escapes control characters in text and keeps rich's styles."""
     return _console_class()(**options)
 
 

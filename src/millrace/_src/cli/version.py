@@ -1,4 +1,4 @@
-"""``millrace version``: what to put into a bug report."""
+"""``millrace version``: show versions for a bug report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LIBRARIES = ("numpy", "opencv-python-headless", "simplejpeg", "Pillow", "cloudpi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """No options."""
-    parser.epilog = "example:\n  millrace version    for a bug report; millrace doctor says more"
+    parser.epilog = "example:\n  millrace version    for a bug report; millrace doctor shows more"
 
 
 def _torch_release() -> str:
-    """The release of PyTorch, and whether training and serving were tested with it."""
+    """The version of PyTorch, and whether training and serving were tested with it."""
     try:
         version = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -34,7 +34,7 @@ def _torch_release() -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line for each thing."""
+    """Print one line per component."""
     lines = {"millrace": __version__, "python": platform.python_version(), "system": platform.platform()}
     lines["cores"] = str(available_cores())
     for name in LIBRARIES:

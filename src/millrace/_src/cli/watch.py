@@ -1,4 +1,4 @@
-"""``millrace watch``: a run in the browser or in the terminal, while it goes or afterwards."""
+"""``millrace watch``: show a run in the browser or the terminal, live or afterwards."""
 
 from __future__ import annotations
 
@@ -24,36 +24,40 @@ from .terminal_output import console, say, say_json
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-A run writes its history while it is watched: inside `with ds.monitor():`, or
-in the whole of a program that is started with MILLRACE_MONITOR=1. It is found
-by itself; the last twenty are kept among temporary files. To keep one:
+A run writes its history inside `with ds.monitor():`, or in a program that is
+started with MILLRACE_MONITOR=1. The command finds the history by itself; the
+last twenty are kept among temporary files. To keep one longer:
 ds.monitor(history="run.history").
 
-The page is for this machine alone, at an address with a token that nobody can
-guess. From elsewhere: ssh -L 8000:127.0.0.1:PORT HOST. Prometheus finds the
-numbers at /metrics under that address, or with the token as bearer token.
+The page is served on this machine only, at an address with a secret token.
+From another machine: ssh -L 8000:127.0.0.1:PORT HOST. Prometheus reads
+/metrics under that address, or with the token as bearer token.
 
 examples:
-  millrace watch                  the run that goes on, or the last one
-  millrace watch --live --text    in the terminal, until it ends
-  millrace watch run.history      one that was kept
+  millrace watch                  show the current run, or the last one
+  millrace watch --live --text    follow the current run in the terminal
+  millrace watch run.history      show a saved history
 """
-# Seconds between two drawings in the terminal.
+# Seconds between two updates in the terminal.
 EVERY = 0.5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is shown, and where."""
+    """The options of the command."""
     parser.epilog = EPILOG
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the history of a run")
-    parser.add_argument("--live", action="store_true", help="only a run that goes on, the newest of yours")
-    parser.add_argument("--list", action="store_true", help="show which runs there are")
-    parser.add_argument("--text", action="store_true", help="in the terminal; a run that goes on is redrawn")
-    parser.add_argument("--json", action="store_true", help="how it stands, for machines")
     parser.add_argument(
-        "--port", type=_parse_port, default=0, metavar="N", help="of the page (one that is free)"
+        "file", nargs="?", metavar="FILE", help="history file of a run (default: the current or last run)"
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    parser.add_argument("--live", action="store_true", help="only a running program: your newest")
+    parser.add_argument("--list", action="store_true", help="list the runs")
+    parser.add_argument("--text", action="store_true", help="show it in the terminal; a live run is updated")
+    parser.add_argument("--json", action="store_true", help="print the current state as JSON")
+    parser.add_argument(
+        "--port", type=_parse_port, default=0, metavar="N", help="port of the page (default: any free port)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address without opening a browser"
+    )
 
 
 def _parse_port(text: str) -> int:
@@ -85,12 +89,12 @@ def _find_run(arguments: argparse.Namespace) -> Path | None:
 def _report_no_run(arguments: argparse.Namespace) -> str:
     if arguments.file is not None:
         return no_such_path(arguments.file)
-    which = "no run of yours is being watched now" if arguments.live else "no run of yours was watched"
-    return f"{which}: iterate inside `with ds.monitor():`, or start the program with MILLRACE_MONITOR=1"
+    which = "you have no live run with a history" if arguments.live else "you have no run with a history"
+    return f"{which}. Iterate inside `with ds.monitor():`, or start the program with MILLRACE_MONITOR=1"
 
 
 def _read_state(tail: EventLogReader, state: RunState) -> RunState:
-    """Read what was added; a file that began anew makes a new state."""
+    """Read new entries; a file that was restarted gives a new state."""
     while True:
         anew, lines = tail.read_new()
         if anew:
@@ -154,7 +158,7 @@ def _serve_page(path: Path, arguments: argparse.Namespace) -> int:
         now = _current_snapshot(path)
         say(f"{now.get('program', '?')}, {now['when']}, {now['status']}: {path}")
         say(f"the page: {server.url}")
-        say("Ctrl-C ends it; --text shows the same here", flush=True)
+        say("Press Ctrl-C to stop; --text shows the run in this terminal", flush=True)
         if not arguments.no_browser and sys.stdout.isatty() and _has_screen():
             webbrowser.open(server.url)
         threading.Event().wait()  # until Ctrl-C
@@ -162,5 +166,5 @@ def _serve_page(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _has_screen() -> bool:
-    """A browser that opens inside of this terminal would take it over."""
+    """Whether a graphical browser is available; a text browser would take over this terminal."""
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -1,1 +1,1 @@
-"""Serve."""
+"""Model server over HTTP and gRPC, and its client."""

@@ -1,8 +1,8 @@
-"""Requests that wait become batches: one thread takes what has come together, computes it, and hands the rows back.
+"""Dynamic batching: a worker thread combines waiting requests into batches and splits the results.
 
-While a batch is computed, what arrives waits, and goes into the next one: under load batches fill by themselves. Only
-when the thread is idle does a request wait for others: as long as it was told, or, where it was told nothing, until as
-many wait as were lately there at once, and for `DEFAULT_MAX_WAIT_SECONDS` at most. Who asks alone does not wait.
+Requests that arrive during a computation form the next batch, so batches fill under load. If the worker is idle, a
+request waits for others: for the configured time, or, without one, until as many requests wait as were recently
+concurrent, and for `DEFAULT_MAX_WAIT_SECONDS` at most. A single client is served without waiting.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ log = get_logger(__name__)
 
 Run = Callable[[list[Array]], list[Array]]
 
-# Seconds that a request waits, at most, for those who asked beside others a moment ago.
+# Maximum seconds that a request waits for clients that were recently concurrent.
 DEFAULT_MAX_WAIT_SECONDS = 0.001
 
 
 class PendingRequest:
-    """One request on its way: its arrays, and where its answer goes."""
+    """A pending request: its arrays, and the future of its result."""
 
     __slots__ = ("arrays", "began", "came", "future", "is_cancelled", "rows")
 
@@ -44,7 +44,7 @@ class PendingRequest:
 
 
 class _BatchQueue:
-    """Requests that may be computed together: the same model, the same shapes and types."""
+    """Queue of requests that may form a batch: same model, shapes and types."""
 
     __slots__ = ("eager", "most", "rows", "run", "seen", "wait", "waiting")
 
@@ -61,7 +61,7 @@ class _BatchQueue:
         return self.rows >= self.most
 
     def late(self, now: float) -> bool:
-        """Whether its first request has waited for others as long as it should."""
+        """Whether the first request has waited long enough for others."""
         return now - self.waiting[0].came >= self.wait
 
     def take(self) -> list[PendingRequest]:
@@ -77,7 +77,7 @@ class _BatchQueue:
 
 
 class Batcher:
-    """The lines of all models of a server, and the thread that computes, or several."""
+    """The batch queues of all models of a server, and the worker threads."""
 
     def __init__(self, max_queue: int, timeout: float, workers: int = 1) -> None:
         self.max_queue, self.timeout, self.workers = max_queue, timeout, workers
@@ -85,12 +85,12 @@ class Batcher:
         self._changed = threading.Condition()
         self._closing = False
         self.waiting = 0
-        # requests that were lately there at once: so many may come again
+        # recent number of concurrent requests, expected again
         self._expected = 1
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin to compute; a second time changes nothing."""
+        """Start the worker threads; a second call has no effect."""
         if not self._threads:
             named = [f"millrace-serve-{number}" for number in range(self.workers)]
             self._threads = [threading.Thread(target=self._work, name=name, daemon=True) for name in named]
@@ -99,7 +99,7 @@ class Batcher:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it computes: started, and no thread of it has ended."""
+        """Whether all worker threads are running."""
         return bool(self._threads) and all(each.is_alive() for each in self._threads)
 
     async def submit(
@@ -112,12 +112,12 @@ class Batcher:
         wait: float | None,
         seen: Callable[[int, int, float], None],
     ) -> list[Array]:
-        """The results for these arrays. `key` says what they may be computed together with.
+        """Compute the results of these arrays. Requests with the same `key` may be computed together.
 
-        They wait for others for `wait` seconds; None: as long as it pays.
+        `wait` is the time in seconds to wait for others; None: adaptive.
         """
         if self.waiting >= self.max_queue:
-            raise ServeError(f"{self.waiting} requests wait already, the limit; try again later", 429)
+            raise ServeError(f"{self.waiting} requests are waiting, which is the limit. Try again later", 429)
         loop = asyncio.get_running_loop()
         one = PendingRequest(arrays, rows, loop.create_future())
         with self._changed:
@@ -141,7 +141,7 @@ class Batcher:
                 self._forget(key, line, one)
 
     def _forget(self, key: Hashable, line: _BatchQueue, one: PendingRequest) -> None:
-        """Drop a request that nobody waits for any more, so that it does not keep its arrays until its turn."""
+        """Drop a cancelled request, so that its arrays are released at once."""
         with self._changed:
             if one in line.waiting:
                 line.waiting.remove(one)
@@ -150,7 +150,7 @@ class Batcher:
                     del self._lines[key]
 
     def close(self) -> None:
-        """Compute what waits, and end."""
+        """Compute the waiting requests, then stop the threads."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -158,7 +158,7 @@ class Batcher:
             each.join()
 
     def _next(self) -> tuple[_BatchQueue, list[PendingRequest]] | None:
-        """The next batch, the one whose first request came first; None at the end."""
+        """The batch with the oldest first request; None after `close`."""
         with self._changed:
             while True:
                 now = time.perf_counter()
@@ -167,11 +167,11 @@ class Batcher:
                 for key, line in lines:
                     late = line.late(now)
                     if self._closing or line.full or late or (line.eager and queued >= self._expected):
-                        # who did not come in time is not waited for again; who is here may be here together again
+                        # expect as many concurrent requests next time as are waiting now
                         self._expected = max(queued if late else self._expected, self.waiting)
                         taken = line.take()
                         if not line.waiting:
-                            del self._lines[key]  # nothing is kept of a shape or a model that nobody asks for
+                            del self._lines[key]  # unused shapes and models keep no queue
                         if taken:
                             return line, taken
                         break
@@ -192,8 +192,8 @@ class Batcher:
             loop = batch[0].future.get_loop()
             try:
                 loop.call_soon_threadsafe(_deliver, batch, results)
-            except RuntimeError:  # the loop has ended, and with it all who waited
-                log.debug("answers for %d requests came after the server's loop had ended", len(batch))
+            except RuntimeError:  # the event loop has ended, and with it the waiting requests
+                log.debug("results of %d requests were ready after the event loop had ended", len(batch))
 
 
 def _time_out_request(one: PendingRequest, seconds: float) -> None:
@@ -214,7 +214,7 @@ def _deliver(batch: list[PendingRequest], results: Sequence[list[Array] | Except
 
 
 def _compute(run: Run, batch: list[PendingRequest]) -> Sequence[list[Array] | Exception]:
-    """An answer for each request. Where the batch fails each is tried alone, so that only the bad ones fail."""
+    """Compute a result per request. If the batch fails, each request is computed alone, so that only bad ones fail."""
     if len(batch) == 1:
         return [_compute_single(run, batch[0])]
     rows = sum(one.rows for one in batch)
@@ -222,7 +222,7 @@ def _compute(run: Run, batch: list[PendingRequest]) -> Sequence[list[Array] | Ex
         outputs = run([np.concatenate(parts) for parts in zip(*(one.arrays for one in batch), strict=True)])
         for each in outputs:
             if each.shape[:1] != (rows,):
-                raise ServeError(f"the model made {each.shape[:1]} rows of {rows}", 500)
+                raise ServeError(f"the model returned {each.shape[:1]} rows, expected {rows}", 500)
     except Exception:
         return [_compute_single(run, one) for one in batch]
     results, at = [], 0

@@ -1,4 +1,4 @@
-"""The decision whether requests to a model are computed together.
+"""Decide whether requests to a model are computed in batches.
 
 The program of an archive is analysed: its batch axis must reach every result, and no operator may mix rows. Then the
 loaded model is tried with extreme values. An ONNX file has no such analysis, only the trials.
@@ -21,7 +21,7 @@ log = get_logger(__name__)
 
 
 class Batching(NamedTuple):
-    """Whether requests are computed together, and why, as the metadata of a model say it."""
+    """Whether requests are batched, and why; shown in the metadata of the model."""
 
     on: bool
     reason: str
@@ -50,7 +50,7 @@ def decide_batching(model: str, runner: ModelRunner, takes_rows: bool, mode: str
 
 def _decide(runner: ModelRunner, takes_rows: bool, mode: str, max_batch: int) -> Batching:
     if mode == "off":
-        return Batching(False, "the configuration says so")
+        return Batching(False, "disabled by the configuration")
     if not takes_rows:
         return Batching(False, "the number of rows of an input or output is fixed")
     if max_batch == 1:
@@ -65,5 +65,5 @@ def _decide(runner: ModelRunner, takes_rows: bool, mode: str, max_batch: int) ->
     if trials.problem is not None:
         return Batching(False, f"its rows may depend on each other. Trial {trials.ran}: {trials.problem}")
     if analysed:
-        return Batching(True, f"the program keeps rows apart; so do {trials}")
-    return Batching(True, f"not proven, the program is not analysed; rows are kept apart in {trials}")
+        return Batching(True, f"the program keeps rows independent; confirmed by {trials}")
+    return Batching(True, f"not proven, the program is not analysed; rows were independent in {trials}")

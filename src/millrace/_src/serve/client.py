@@ -1,4 +1,4 @@
-"""``Client``: ask a server from Python, NumPy in and NumPy out. It needs neither PyTorch nor the extra ``serve``."""
+"""``Client``: send inference requests from Python with NumPy arrays. Needs neither PyTorch nor the extra ``serve``."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Client"]
 
 @public("serve")
 class Client:
-    """A server of the Open Inference Protocol, Millrace's own or another: arrays travel as bytes.
+    """Client of a server of the Open Inference Protocol; arrays are sent as binary tensors.
 
-    `token` is the server's; `ca` a file with the certificate that vouches for it, where the system knows none. Each
-    thread has a connection of its own, which is kept. What goes wrong is a ``ServeError`` with the server's words.
+    `token` is the token of the server; `ca` is a file with the CA certificate, if it is not in the system's store.
+    Each thread keeps its connection open. Failures raise ``ServeError`` with the server's message.
 
     >>> client = Client("http://127.0.0.1:8000", token="secret")
     >>> client.close()
@@ -49,10 +49,10 @@ class Client:
         self._inputs: dict[tuple[str, str], list[TensorSpec]] = {}
 
     def infer(self, model: str, inputs: Any, version: str | int = "", outputs: Sequence[str] = ()) -> Any:
-        """What a model makes of arrays: one array where it has one result, else a dict by name.
+        """Compute the outputs of a model: an array for a single output, else a dict by name.
 
-        `inputs` is an array where the model takes one, or a dict from names to arrays; what is sent as BYTES is a list
-        of bytes or of text.
+        `inputs` is an array for a single input, or a dict from names to arrays; a BYTES input is a list of bytes or of
+        text.
         """
         path = self._path(model, version)
         specs = self._specs(model, str(version), path)
@@ -87,7 +87,7 @@ class Client:
         return next(iter(arrays.values())) if len(arrays) == 1 else arrays
 
     def ready(self, model: str | None = None) -> bool:
-        """Whether the server, or one of its models, can be asked."""
+        """Whether the server, or one of its models, is ready."""
         path = "/v2/health/ready" if model is None else f"{self._path(model, '')}/ready"
         try:
             self._request("GET", path)
@@ -96,7 +96,7 @@ class Client:
         return True
 
     def metadata(self, model: str, version: str | int = "") -> Any:
-        """What a model takes and gives, as the protocol says it."""
+        """Metadata of a model: inputs, outputs and properties, as the protocol defines them."""
         return json.loads(self._request("GET", self._path(model, version))[0])
 
     def models(self) -> list[dict[str, str]]:
@@ -105,13 +105,13 @@ class Client:
         return models
 
     def reload(self, model: str) -> list[int]:
-        """Load a model's files anew, without a request being dropped; its versions."""
+        """Reload a model without dropping requests; returns its versions."""
         response = json.loads(self._request("POST", f"/v2/repository/models/{quote(model)}/load", b"{}")[0])
         self._inputs.clear()
         return [int(number) for number in response.get("versions", ())]
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close all connections."""
         for connection in self._open:
             connection.close()
         self._open.clear()
@@ -150,14 +150,14 @@ class Client:
                 break
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                # a connection that was kept may have been closed by the server meanwhile; only then nothing was asked
+                # the server may have closed an idle connection; only then was no request processed
                 gone = isinstance(
                     error, (ConnectionResetError, BrokenPipeError, http.client.RemoteDisconnected)
                 )
                 if idle and gone and not fresh:
                     continue
                 raise ServeError(
-                    f"no answer from {self.url}: {error or type(error).__name__}", 503
+                    f"no response from {self.url}: {error or type(error).__name__}", 503
                 ) from error
         if response.status >= 400:
             raise ServeError(_error_text(data, response), response.status)
@@ -178,7 +178,7 @@ class Client:
 
 
 def _encode_value(value: Any, datatype: str | None) -> tuple[Array, Any]:
-    """A value as an array of the type that the model takes, and as it travels."""
+    """A value as an array of the model's datatype, and its encoded bytes."""
     if datatype == "BYTES":
         listed = [value] if isinstance(value, (bytes, str)) else value
         array = np.array(listed, object)
@@ -186,7 +186,7 @@ def _encode_value(value: Any, datatype: str | None) -> tuple[Array, Any]:
     array = np.asarray(value)
     if not isinstance(value, np.ndarray) and datatype in DATATYPES:
         try:
-            array = array.astype(DATATYPES[datatype])  # a list of numbers has no type of its own
+            array = array.astype(DATATYPES[datatype])  # a list of numbers has no dtype
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"the model takes {datatype}, but got {reprlib.repr(value)}") from None
     return array, np.ascontiguousarray(array).tobytes()

@@ -1,4 +1,4 @@
-"""What a server is told: its models, where it listens, its limits."""
+"""Server configuration: models, addresses, limits."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ BATCHING = ("auto", "on", "off")
 @public("serve")
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Everything that a server is made from; ``make_app(Config(...))`` gives its ASGI application.
+    """Configuration of a server; ``make_app(Config(...))`` returns its ASGI application.
 
-    `models` are names with what stands behind them: a file (``.mindir`` or ``.onnx``), a folder with one numbered
-    folder for each version, or a ``Servable``. Requests that come while others are computed
-    are computed together, up to `max_batch` rows; on an idle server a row waits `max_wait_ms` for others, and without
-    that number a millisecond at most, and only when others were there a moment ago. A request waits and computes for
-    `timeout` seconds at most; more than `max_queue` that wait are refused, and so is a body over `max_body` bytes,
-    before it is read. A response has `max_response` bytes at most. All bodies together have `max_body_total` bytes and
-    all responses together `max_response_total`; None is 8 times the largest one. Without a `token` the Host header
-    must be a loopback name, `host`, or one of `allowed_hosts`. A web page of another origin may send requests only
-    where `allowed_origins` lists it. `batching` "auto" computes requests to a model together only where its rows do
-    not depend on each other; "on" refuses a model for which that is not shown, "off" computes each request alone.
-    `runtime` is what computes ONNX files: "onnxruntime", or "auto", MNN where it gives the same answers sooner.
+    `models` maps names to a file (``.mindir`` or ``.onnx``), a folder with one numbered folder per version, or a
+    ``Servable``. Requests that arrive during a computation form the next batch, up to `max_batch` rows. On an idle
+    server a request waits `max_wait_ms` for others; None waits up to one millisecond, and only if requests were
+    concurrent recently. A request may wait and compute for `timeout` seconds. The server rejects requests beyond
+    `max_queue` waiting ones, and bodies over `max_body` bytes before it reads them. A response has at most
+    `max_response` bytes. All bodies together have at most `max_body_total` bytes, all responses `max_response_total`;
+    None is 8 times the largest one. Without a `token` the Host header must be a loopback name, `host`, or one of
+    `allowed_hosts`. Web pages of other origins may send requests only if `allowed_origins` lists them. `batching`
+    "auto" batches requests to a model only if its rows are independent; "on" rejects a model for which that is not
+    shown, "off" computes each request alone. `runtime` is the runtime of ONNX files: "onnxruntime", or "auto", which
+    uses MNN where it gives the same results faster.
 
     >>> Config({"digits": "digits.mindir"}, max_batch=16).max_batch
     16
@@ -42,7 +42,7 @@ class Config:
     models: Mapping[str, Any]
     host: str = "127.0.0.1"
     port: int = 8000
-    # 0: any free one; None: no gRPC
+    # 0: any free port; None: no gRPC
     grpc_port: int | None = None
     max_batch: int = 32
     max_wait_ms: float | None = None
@@ -50,25 +50,25 @@ class Config:
     max_queue: int = 1000
     max_body: int = MAX_BODY
     timeout: float = 30.0
-    # threads that one batch is computed with; 0: as many as there are cores for each worker
+    # compute threads per batch; 0: the cores divided by the workers
     threads: int = 0
     runtime: str = "auto"
-    # batches that are computed at the same time: more of them do more in all, and each takes longer
+    # batches computed in parallel: more give higher throughput and higher latency
     workers: int = 1
     token: str | None = None
     certificate: str | None = None
     key: str | None = None
-    # seconds that a server that was told to stop still answers, saying that it is not ready
+    # seconds for which a stopping server still serves requests while it reports that it is not ready
     drain: float = 0.0
     max_response: int = MAX_RESPONSE
-    # None: TOTAL_FACTOR times the largest
+    # None: TOTAL_FACTOR times the largest one
     max_body_total: int | None = None
     max_response_total: int | None = None
-    # HTTP connections at once; beyond it the one that has been idle longest is closed
+    # maximum HTTP connections; beyond it the longest idle one is closed
     max_connections: int = MAX_CONNECTIONS
-    # further names in the Host header, for a server without a token; "*" is every name
+    # additional names in the Host header, for a server without a token; "*" is any name
     allowed_hosts: Sequence[str] = ()
-    # web pages of other origins that may send requests, as "https://app.example.com"; "*" is every one
+    # other origins whose web pages may send requests, as "https://app.example.com"; "*" is any origin
     allowed_origins: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Config:
             "threads": 0,
             "drain": 0,
         }
-        if self.max_wait_ms is None:  # the only one that may be left to the server
+        if self.max_wait_ms is None:  # None: adaptive
             del least["max_wait_ms"]
         for field, smallest in least.items():
             if not getattr(self, field) >= smallest:
@@ -118,16 +118,16 @@ class Config:
         if (self.certificate is None) != (self.key is None):
             raise ArgumentValueError("TLS needs both 'certificate' and 'key'")
         if self.token == "":
-            raise ArgumentValueError("the token is empty; leave it out to let everybody in")
+            raise ArgumentValueError("the token is empty. Omit it to serve without a token")
 
     @property
     def body_budget(self) -> int:
-        """Bytes of all request bodies at once."""
+        """Maximum bytes of all request bodies together."""
         return TOTAL_FACTOR * self.max_body if self.max_body_total is None else self.max_body_total
 
     @property
     def response_budget(self) -> int:
-        """Bytes of all responses at once."""
+        """Maximum bytes of all responses together."""
         return (
             TOTAL_FACTOR * self.max_response if self.max_response_total is None else self.max_response_total
         )

@@ -1,4 +1,4 @@
-"""What all protocols share: the models of a server, their versions, and one way for a request through them."""
+"""Inference service of all protocols: models, versions, and the execution of requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class ModelVersion:
-    """One version of a model that can be asked."""
+    """One loaded version of a model."""
 
     __slots__ = ("inputs", "loaded", "model", "number", "outputs", "seen", "takes_bytes")
 
@@ -40,21 +40,21 @@ class ModelVersion:
     ) -> None:
         self.model, self.number, self.loaded, self.seen = model, number, loaded, seen
         self.inputs, self.outputs = loaded.inputs, loaded.outputs
-        # whether an input is an array of Python objects, which takes time to decode
+        # whether an input has datatype BYTES, which takes time to decode
         self.takes_bytes = any(spec.datatype == "BYTES" for spec in self.inputs)
 
 
 class InferenceService:
-    """The models of a server. Its methods belong to one event loop; `close` ends what it started."""
+    """The models of a server. Its methods belong to one event loop; `close` stops its threads."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.models: dict[str, dict[int, ModelVersion]] = {}
-        # leaving: what comes is answered, and nothing more should come; stopping: it is the end
+        # draining: requests are still served, readiness is off; stopping: requests are refused
         self.draining = self.stopping = False
         self._batcher = Batcher(config.max_queue, config.timeout, config.workers)
         self.metrics = Metrics(lambda: self._batcher.waiting)
-        # transforms run beside the model; a model is loaded by a thread of its own, however busy the others are
+        # transforms run in parallel with the model; models are loaded in a separate thread
         self._rows = ThreadPoolExecutor(max(1, available_cores() - 1), thread_name_prefix="millrace-rows")
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="millrace-load")
         self._converters = Converters()
@@ -66,7 +66,7 @@ class InferenceService:
         self._threads = config.threads or (max(1, shared) if config.workers > 1 else 0)
 
     async def start(self) -> None:
-        """Load every model; what cannot be loaded ends the start. A second time changes nothing."""
+        """Load every model; a failed load aborts the start. A second call has no effect."""
         if self.models:
             return
         self._batcher.start()
@@ -80,16 +80,16 @@ class InferenceService:
 
     @property
     def ready(self) -> bool:
-        """Whether requests are welcome."""
+        """Whether the server is ready for requests."""
         return not self.draining and len(self.models) == len(self.config.models)
 
     @property
     def is_live(self) -> bool:
-        """Whether the threads that compute live."""
+        """Whether the worker threads are running."""
         return self._batcher.is_alive
 
     def close(self) -> None:
-        """Compute what waits, and end the threads."""
+        """Compute the waiting requests, then stop the threads."""
         self.draining = self.stopping = True
         self._batcher.close()
         self._rows.shutdown()
@@ -99,9 +99,9 @@ class InferenceService:
     # --- models -----------------------------------------------------------------------------------------
 
     async def reload(self, name: str) -> list[int]:
-        """Load a model's versions as they are now, beside those that serve, and put them in their place.
+        """Reload the versions of a model while the current ones serve, then replace them.
 
-        Requests that have begun end on what they began with; none waits for the load.
+        Running requests finish on the version that they started with; no request waits for the load.
         """
         if name not in self.config.models:
             raise self._unknown(name)
@@ -127,7 +127,7 @@ class InferenceService:
         return versions
 
     def find(self, name: str, version: str | int = "") -> ModelVersion:
-        """A version of a model, the highest where none is named."""
+        """Find a version of a model; the highest if none is named."""
         versions = self.models.get(name)
         if versions is None:
             raise self._unknown(name)
@@ -149,7 +149,7 @@ class InferenceService:
     # --- requests ---------------------------------------------------------------------------------------
 
     async def infer(self, version: ModelVersion, arrays: list[Array]) -> list[Array]:
-        """The answer of a version to arrays in the order of its inputs, which have been checked one by one."""
+        """Compute the outputs of a version for checked arrays in the order of its inputs."""
         if self.stopping:
             raise ServeError("the server is stopping", 503)
         loaded = version.loaded
@@ -167,7 +167,7 @@ class InferenceService:
         return outputs
 
     async def convert(self, size: int, call: Callable[[], T]) -> T:
-        """Decode or encode `size` bytes: here, or in a thread where they are many."""
+        """Decode or encode `size` bytes: in the event loop, or in a thread if they are many."""
         return await self._converters.run(size, call)
 
     def lease_response(self, size: int) -> Lease:
@@ -196,13 +196,13 @@ class InferenceService:
         return rows
 
     def record_request(self, version: ModelVersion | None, protocol: str, status: int, began: float) -> None:
-        """Count a request; one that names no model of ours is counted without a name."""
+        """Count a request; without a known model it is counted without a name."""
         model, number = ("", "") if version is None else (version.model, str(version.number))
         self.metrics.request(model, number, protocol, status, time.perf_counter() - began)
 
 
 def select_outputs(outputs: Sequence[Any], wanted: Sequence[str]) -> list[int]:
-    """The places of the outputs that a request wants, all where it names none."""
+    """Indexes of the requested outputs; of all outputs if the request names none."""
     names = [spec.name for spec in outputs]
     if not wanted:
         return list(range(len(names)))

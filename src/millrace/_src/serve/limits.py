@@ -66,7 +66,7 @@ _DIGITS = 18
 
 
 class BudgetError(ServeError):
-    """All requests together hold as many bytes as the server allows; the client may try again."""
+    """The memory budget of all requests is exhausted; the client may retry."""
 
     def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message, status)

@@ -1,4 +1,4 @@
-"""Counters for Prometheus, each server's own."""
+"""Prometheus metrics of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """What a server counts: requests by their end, their seconds, batches and the rows in them, those that wait."""
+    """Metrics: requests by status, latency, batch sizes, compute time, loads, waiting requests."""
 
     def __init__(self, waiting: Callable[[], int]) -> None:
         client: Any = require("prometheus_client", extra="serve", purpose="serving a model")
@@ -28,7 +28,7 @@ class Metrics:
             **shared,
         )  # fmt: skip
         self._seconds = client.Histogram(
-            "millrace_serve_request_seconds", "From the whole request to its answer", model,
+            "millrace_serve_request_seconds", "Latency from the complete request to its response", model,
             buckets=_SECONDS, **shared,
         )  # fmt: skip
         self._rows = client.Histogram(
@@ -43,7 +43,7 @@ class Metrics:
         client.Gauge("millrace_serve_waiting", "Requests that wait or are computed", **shared).set_function(
             waiting
         )
-        # looking up a label takes longer than counting
+        # cached: looking up a label takes longer than counting
         self._children: dict[tuple[Any, ...], Any] = {}
 
     def _of(self, metric: Any, *labels: str) -> Any:
@@ -54,12 +54,12 @@ class Metrics:
         return child
 
     def request(self, model: str, version: str, protocol: str, status: int, seconds: float) -> None:
-        """A request has ended."""
+        """Count a finished request."""
         self._of(self._requests, model, version, protocol, str(status)).inc()
         self._of(self._seconds, model, version).observe(seconds)
 
     def batch(self, model: str, version: str) -> Callable[[int, int, float], None]:
-        """What to call when a batch of this model was computed."""
+        """Function that records a computed batch of this model."""
         rows_of, compute = self._of(self._rows, model, version), self._of(self._compute, model, version)
 
         def seen(requests: int, rows: int, seconds: float) -> None:
@@ -69,10 +69,10 @@ class Metrics:
         return seen
 
     def loaded(self, model: str, well: bool) -> None:
-        """A model was loaded, or could not be."""
+        """Count a load of a model, successful or failed."""
         self._of(self._loads, model, "ok" if well else "failed").inc()
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """All metrics in Prometheus text format."""
         page: bytes = self._text(self._registry)
         return page

@@ -1,4 +1,4 @@
-"""What is often done to a net's results before they are sent: transforms of one row, as those before the net."""
+"""Postprocessing transforms of model outputs, one row at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Softmax(TensorOperation):
 
 @public("serve")
 class ArgMax(TensorOperation):
-    """The place of the largest score along the last axis.
+    """Index of the largest score along the last axis.
 
     >>> ArgMax()(np.array([0.1, 0.9]))
     np.int64(1)
@@ -45,7 +45,7 @@ class ArgMax(TensorOperation):
 
 @public("serve")
 class Labels(TensorOperation):
-    """The name of each number.
+    """Map class indexes to names.
 
     >>> Labels(["cat", "dog"])(np.array(1)).item()
     'dog'
@@ -60,5 +60,5 @@ class Labels(TensorOperation):
 
     def row(self, numbers: Any) -> Any:
         if np.any(numbers < 0) or np.any(numbers >= len(self.names)):
-            raise ArgumentValueError(f"there are {len(self.names)} labels, but got the number {numbers}")
+            raise ArgumentValueError(f"Labels: expected indexes below {len(self.names)}, got {numbers}")
         return np.array(self.names)[numbers]

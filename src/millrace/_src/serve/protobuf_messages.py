@@ -1,6 +1,6 @@
-"""The messages of both gRPC services and of ONNX files, built from a table: names, numbers, types are their own.
+"""Protobuf messages of both gRPC services and of ONNX files, built from a table of names, numbers and types.
 
-The pool is ours alone, so that another library may have its own description of the same protocol.
+They have a separate descriptor pool, so that another library may define the same messages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["INFERENCE", "ONNX", "SERVING", "fields_of", "messages"]
 INFERENCE, SERVING, ONNX = "inference", "mindspore.serving.proto", "onnx"
 _PURPOSE = "serving a model"
 
-# message -> its fields, "name number type": before the type "*" is many and "|" one of several; "key>value" is a map
+# message -> fields, "name number type"; prefix of the type: "*" repeated, "|" oneof; "key>value" is a map
 _TABLE: dict[str, dict[str, list[str]]] = {
     INFERENCE: {
         "InferParameter": [
@@ -62,7 +62,7 @@ _TABLE: dict[str, dict[str, list[str]]] = {
     },
     SERVING: {
         "TensorShape": ["dims 1 *int64"],
-        # its type is an enumeration there, which travels as a number
+        # dtype is an enumeration, which is encoded as a number
         "Tensor": ["shape 1 TensorShape", "dtype 2 int32", "data 3 bytes", "bytes_val 4 *bytes"],
         "Instance": ["items 1 string>Tensor"],
         "ServableSpec": ["name 1 string", "method_name 2 string", "version_number 3 uint64"],
@@ -70,7 +70,7 @@ _TABLE: dict[str, dict[str, list[str]]] = {
         "PredictRequest": ["servable_spec 1 ServableSpec", "instances 2 *Instance"],
         "PredictReply": ["servable_spec 1 ServableSpec", "instances 3 *Instance", "error_msg 4 *ErrorMsg"],
     },
-    # what a file's operations are; weights are passed over
+    # the operators of an ONNX file; weights are skipped
     ONNX: {
         "ModelProto": ["graph 7 GraphProto"],
         "GraphProto": ["node 1 *NodeProto"],
@@ -82,7 +82,7 @@ _TABLE: dict[str, dict[str, list[str]]] = {
 
 @functools.cache
 def messages(package: str) -> dict[str, Any]:
-    """The classes of a protocol's messages, by name."""
+    """Message classes of a protocol by name."""
     described: Any = require("google.protobuf.descriptor_pb2", extra="serve", purpose=_PURPOSE)
     pools: Any = require("google.protobuf.descriptor_pool", extra="serve", purpose=_PURPOSE)
     factory: Any = require("google.protobuf.message_factory", extra="serve", purpose=_PURPOSE)
@@ -100,7 +100,7 @@ def messages(package: str) -> dict[str, Any]:
 
 
 def fields_of(package: str, name: str) -> list[tuple[int, str]]:
-    """The fields of a message: their numbers and types, without what says how often they occur."""
+    """Numbers and types of the fields of a message, without cardinality."""
     return [
         (int(number), field_type.lstrip("*|"))
         for _, number, field_type in map(str.split, _TABLE[package][name])

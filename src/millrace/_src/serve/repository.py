@@ -1,4 +1,4 @@
-"""What a model is made from, and made again from when it is loaded anew: files, folders of versions, a net."""
+"""Model sources that are read again on each reload: files, folders of versions, networks."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _FILES = ("model.mindir", "model.onnx")
 
 
 class NetworkSource:
-    """A function that makes a net, by its name, and the checkpoint with its weights."""
+    """The name of a function that creates a network, and the checkpoint with its weights."""
 
     def __init__(self, factory: str, checkpoint: str | None, inputs: list[Any]) -> None:
         self.factory, self.checkpoint, self.inputs = factory, checkpoint, inputs
 
     def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
-        """The net with its weights, ready to compute."""
+        """Load the network with its weights."""
         net = _create_network(self.factory)
         if self.checkpoint is not None:
             left, _ = load_param_into_net(net, load_checkpoint(self.checkpoint), strict_load=False)
             if left:
                 raise FormatError(
-                    f"the checkpoint has no values for {len(left)} parameters of the net, the first {left[0]!r}",
+                    f"the checkpoint has no values for {len(left)} parameters of the network, the first {left[0]!r}",
                     file=self.checkpoint,
                 )
         return Servable(net, self.inputs).load(threads, runtime)
@@ -45,20 +45,20 @@ class NetworkSource:
 def _create_network(factory: str) -> Cell:
     module, _, name = factory.partition(":")
     if not module or not name:
-        raise ArgumentValueError(f"a net is named as module:function, but got {factory!r}")
+        raise ArgumentValueError(f"expected a network as module:function, got {factory!r}")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module in the current folder, as `python -m` finds it
+        sys.path.insert(0, "")  # modules in the current folder can be imported, as with `python -m`
     try:
         network = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError) as error:
-        raise ArgumentValueError(f"the net {factory!r} cannot be found: {error}") from error
+        raise ArgumentValueError(f"the network {factory!r} cannot be imported: {error}") from error
     if not isinstance(network, Cell):
-        raise ArgumentValueError(f"{factory} gives a {type(network).__name__}, not a net (a Cell)")
+        raise ArgumentValueError(f"{factory} returned a {type(network).__name__}, not a network (a Cell)")
     return network
 
 
 def input_of(text: str) -> Tensor:
-    """An input as the command line has it.
+    """Parse an input of the command line.
 
     >>> input_of("FP32:-1,3,32,32").shape
     (-1, 3, 32, 32)
@@ -66,14 +66,14 @@ def input_of(text: str) -> Tensor:
     match = re.fullmatch(r"(\w+):((?:-1|\d+)(?:,\d+)*)", text)
     if match is None or match[1] not in DATATYPES or match[1] == "BYTES":
         raise ArgumentValueError(
-            f"{text!r} is no input: a datatype and a shape, as FP32:-1,3,32,32, -1 being any number of rows"
+            f"{text!r} is no valid input. Write a datatype and a shape, as FP32:-1,3,32,32; -1 is any number of rows"
         )
     shape = [None if n == "-1" else int(n) for n in match[2].split(",")]
     return Tensor(shape=shape, dtype=from_numpy(DATATYPES[match[1]]))
 
 
 def find_versions(source: Any) -> dict[int, Any]:
-    """The versions that are there now, by number, each something with ``load(threads, runtime)``."""
+    """The current versions by number; each has ``load(threads, runtime)``."""
     if not isinstance(source, (str, os.PathLike)):
         return {1: source}
     path = os.fspath(source)
@@ -88,7 +88,7 @@ def find_versions(source: Any) -> dict[int, Any]:
                 versions[int(entry)] = _File(there[0])
     if not versions:
         raise FormatError(
-            f"no version of a model is in it: a folder with a number for a name, and in it {' or '.join(_FILES)}",
+            f"no model version in it. Create a folder named by a number, with {' or '.join(_FILES)}",
             file=path,
         )
     return versions

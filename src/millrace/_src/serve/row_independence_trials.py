@@ -23,15 +23,15 @@ from .tensor_codec import DATATYPES, Array, TensorSpec
 
 __all__ = ["Trials", "run_trials"]
 
-# Batch sizes besides the largest.
+# Batch sizes in addition to the largest.
 SIZES = (2, 3, 5)
-# Seconds after which no further trial begins, once every size has had its share.
+# Seconds after which no further optional trial starts.
 SECONDS = 1.0
-# What replaces a row: in floating-point inputs these, in others the smallest, the largest or a random value.
+# Replacement values of floating-point inputs; others use the smallest, the largest or a random value.
 FILLS = ("nan", "largest", "random", "inf", "-inf", "-largest")
-# Ranges of integer inputs (token numbers, say), the first that the model accepts is used.
+# Ranges of integer inputs such as token numbers; the first range that the model accepts is used.
 HIGHS = (1000, 100, 20, 8, 2, 1)
-# Lengths of inner axes that the model leaves open; likewise.
+# Lengths of dynamic inner axes; likewise.
 LENGTHS = (8, 3, 1)
 # Results of a row alone may differ by this share of the largest: rounding, also of quantised models.
 TOLERANCE = 0.05
@@ -40,7 +40,7 @@ DIFFERENT = 0.25
 
 
 class Trials(NamedTuple):
-    """What the trials found: how many of the planned ones ran, in which time, and what was wrong, if anything."""
+    """Result of the trials: number run and planned, seconds, and the problem, if any."""
 
     ran: int
     planned: int
@@ -92,7 +92,7 @@ def run_trials(runner: ModelRunner, max_batch: int, compare_single: bool) -> Tri
 
 
 def _plan_trials(max_batch: int) -> tuple[list[_Trial], list[_Trial]]:
-    """The trials that always run, and those that run while there is time."""
+    """Plan the required trials, and the optional ones that run while there is time."""
     sizes = sorted({*(size for size in SIZES if size <= max_batch), max_batch})
     required: list[_Trial] = []
     optional: list[_Trial] = []
@@ -105,7 +105,7 @@ def _plan_trials(max_batch: int) -> tuple[list[_Trial], list[_Trial]]:
 
 
 def _subsets(size: int) -> Iterator[Array]:
-    """Masks of rows such that for any two rows one mask holds the first and not the second."""
+    """Masks of rows such that for any two rows one mask includes the first and not the second."""
     indices = np.arange(size)
     for bit in range(max(1, (size - 1).bit_length())):
         chosen = (indices >> bit) & 1 == 1
@@ -125,7 +125,7 @@ class _Inputs:
         self._choose(runner)
 
     def _choose(self, runner: ModelRunner) -> None:
-        """Take the longest open lengths and the widest ranges of integers that the model computes on."""
+        """Choose the longest dynamic lengths and the widest integer ranges that the model accepts."""
         open_lengths = any(length < 0 for spec in self.specs for length in spec.shape[1:])
         self.length = self._first(
             LENGTHS if open_lengths else LENGTHS[-1:], lambda n: self._accepts(runner, length=n)
@@ -163,7 +163,7 @@ class _Inputs:
         raise _Failed(str(self._error).strip()[:200])
 
     def rows(self, count: int, fill: str = "random") -> list[Array]:
-        """So many rows of every input; 'largest' of a floating-point input is random here."""
+        """Rows of every input; 'largest' is random for floating-point inputs here."""
         return [self._values(spec, count, "random" if _is_float(spec) else fill) for spec in self.specs]
 
     def fill(self, count: int, fill: str) -> list[Array]:
@@ -201,7 +201,7 @@ class _Batch:
         self.results = _compute(runner, self.arrays)
 
     def problem(self, compare_single: bool) -> str | None:
-        """What is wrong before any row is replaced."""
+        """The problem of the batch before rows are replaced; None if there is none."""
         for spec, result in zip(self.runner.outputs, self.results, strict=True):
             if result.shape[:1] != (self.size,):
                 return f"output '{spec.name}' has the shape {list(result.shape)} for {self.size} rows"
@@ -227,7 +227,7 @@ class _Batch:
         return None
 
     def try_replacing(self, trial: _Trial) -> int | None:
-        """The first row that was kept and has changed; None if there is none."""
+        """The first kept row whose result changed; None if there is none."""
         arrays = [array.copy() for array in self.arrays]
         replaced = trial.replaced
         for array, values in zip(
@@ -239,7 +239,7 @@ class _Batch:
         except _Failed:
             if trial.fill == "random":
                 raise
-            return None  # a batch that fails is computed again request by request: nothing is mixed
+            return None  # a failing batch is computed again request by request, so rows are not mixed
         if any(a.shape != b.shape for a, b in zip(results, self.results, strict=True)):
             return int(np.flatnonzero(~replaced)[0])
         changed = np.flatnonzero(_different_rows(results, self.results) & ~replaced)

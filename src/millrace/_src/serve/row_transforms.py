@@ -1,4 +1,4 @@
-"""The data wing's transforms before and after a model: the same objects that a pipeline maps, row by row."""
+"""Preprocessing and postprocessing with the transforms of data pipelines, row by row."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from .tensor_codec import DATATYPES, Array, TensorSpec
 
 __all__ = ["RowTransforms", "by_name", "steps_from_json"]
 
-_TEXT = "text."  # how the ids of transforms on text begin
+_TEXT = "text."  # prefix of the ids of text transforms
 # transforms that an archive may name in addition to those of `millrace.dataset`
 _OF_SERVE = (ArgMax, Labels, Softmax)
-# the datatype and the shape of one row
+# datatype and shape of one row
 ModelInputSignature = tuple[str, tuple[int, ...]]
 
 
 class RowTransforms:
-    """Transforms that one tensor goes through, a row at a time. They draw no random numbers and keep to JSON."""
+    """Transforms of one tensor, applied to each row. They are deterministic and serializable to JSON."""
 
     def __init__(self, operations: Sequence[Any], where: str) -> None:
         self.where = where
         self.saved = [_serialize_transform(operation, where) for operation in operations]
-        # made from what is kept, so that an archive that is read again holds the same
+        # created from the saved form, so that a reloaded archive behaves the same
         self.operations = [transform_from_json(each, _OF_SERVE) for each in self.saved]
         for operation in self.operations:
             if operation.random:
                 raise ArgumentValueError(
-                    f"{type(operation).__name__} in {where} is random: it belongs to training. A request must give the "
-                    "same answer each time; leave it out, or take its fixed kin (CenterCrop for RandomCrop)"
+                    f"{type(operation).__name__} in {where} is random: a request must give the "
+                    "same result each time. Remove it, or use its deterministic counterpart (CenterCrop for RandomCrop)"
                 )
         self._call: Callable[..., Any] = Compose(list(self.operations)).row_function(None)
 
     @property
     def takes_text(self) -> bool:
-        """Whether the first of them works on text."""
+        """Whether the first transform takes text."""
         return (find_id(type(self.operations[0])) or "").startswith(_TEXT)
 
     def takes(self) -> ModelInputSignature | None:
-        """What a row is by itself, where the first transform says so: an encoded file, or text."""
+        """Input signature of a row, where the first transform determines it: an encoded file, or text."""
         if self.takes_text or type(self.operations[0]).__name__ == "Decode":
             return "BYTES", ()
         return None
 
     def rows(self, name: str, column: Array) -> list[Any]:
-        """Each row of a column through the transforms."""
+        """Apply the transforms to each row of a column."""
         outputs = []
         for number, value in enumerate(column):
             try:
@@ -75,17 +75,17 @@ class RowTransforms:
 
 
 def _serialize_transform(operation: Any, where: str) -> Any:
-    """A transform as an archive keeps it."""
+    """Serialize a transform for an archive."""
     if not isinstance(operation, TensorOperation) or operation.user_code:
         raise ArgumentTypeError(
             f"{where} takes transforms of millrace.dataset (vision, text, audio, transforms) and of millrace.serve, "
-            f"which an archive can name; but got {operation!r}"
+            f"got {operation!r}"
         )
     return json.loads(operation.to_json())
 
 
 def by_name(transforms: Any, names: Sequence[str], where: str) -> dict[str, RowTransforms]:
-    """`pre` or `post` as a user gives it: a list for the only tensor, or a dict from names to lists."""
+    """`pre` or `post` by tensor name, from a list for a single tensor or a dict."""
     if transforms is None:
         return {}
     if not isinstance(transforms, Mapping):
@@ -99,7 +99,7 @@ def by_name(transforms: Any, names: Sequence[str], where: str) -> dict[str, RowT
 
 
 def steps_from_json(saved: Any, where: str) -> dict[str, list[TensorOperation]]:
-    """What an archive says of `pre` or `post`."""
+    """Load `pre` or `post` from the JSON of an archive."""
     if not isinstance(saved, dict) or not all(isinstance(steps, list) for steps in saved.values()):
         raise ArgumentTypeError(
             f"{where}: expected a dict from names to lists of transforms, got {type(saved)}."
@@ -108,7 +108,7 @@ def steps_from_json(saved: Any, where: str) -> dict[str, list[TensorOperation]]:
 
 
 def stack_inputs(rows: list[Any], spec: TensorSpec) -> Array:
-    """Rows as what the model takes."""
+    """Stack rows to a model input."""
     arrays = [np.asarray(row) for row in rows]
     wanted = spec.shape[1:]
     for number, each in enumerate(arrays):
@@ -134,7 +134,7 @@ def stack_inputs(rows: list[Any], spec: TensorSpec) -> Array:
 
 
 def collect_rows(rows: list[Any]) -> Array:
-    """Rows as an answer: numbers stacked, text as bytes."""
+    """Stack rows to an output: numbers as an array, text as bytes."""
     stacked = np.stack([np.asarray(row) for row in rows])
     if stacked.dtype.kind in "SU":
         plain = np.empty(stacked.shape, object)

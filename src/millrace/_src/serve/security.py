@@ -1,4 +1,4 @@
-"""Who may send a request: the token, the Host and Origin headers, and the rule for administrative calls."""
+"""Access checks of requests: token, Host and Origin headers, rule for administrative calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Guard", "check_host_name", "check_origin"]
 
-# whether the server lives and is ready is no secret: load balancers ask under any name, without a token
+# health routes are public: load balancers request them under any name, without a token
 _OPEN = ("/v2/health/live", "/v2/health/ready")
 _READS = ("GET", "HEAD", "OPTIONS")
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  names of all interfaces, compared with
@@ -89,7 +89,7 @@ class Guard:
     # --- HTTP -------------------------------------------------------------------------------------------
 
     def check_request(self, scope: MutableMapping[str, Any]) -> None:
-        """Raise ServeError where this HTTP request may not be served."""
+        """Raise ServeError if this HTTP request is not allowed."""
         if scope["path"] in _OPEN:
             return
         host = origin = authorization = None
@@ -110,7 +110,7 @@ class Guard:
             self._check_origin(origin, host)
 
     def check_admin(self, scope: MutableMapping[str, Any]) -> None:
-        """Raise ServeError where this HTTP client may not load models; `check_request` has passed."""
+        """Raise ServeError if this HTTP client may not load models; `check_request` has passed."""
         if self._expected is not None:
             return
         client = scope.get("client")
@@ -126,7 +126,7 @@ class Guard:
             )
 
     def _check_host(self, host: bytes | None, version: str) -> None:
-        """Refuse names that are not the server's: a web page could have made such a name point here (DNS rebinding)."""
+        """Refuse names of other hosts, which a web page may have pointed to this server (DNS rebinding)."""
         if host is None:
             if version == "1.0":  # browsers do not send it
                 return
@@ -147,7 +147,7 @@ class Guard:
             self._accepted.add(host)
 
     def _check_origin(self, origin: bytes, host: bytes | None) -> None:
-        """Refuse calls that a web page of another origin makes its reader's browser send."""
+        """Refuse requests that a web page of another origin sends through a browser (CSRF)."""
         text = origin.decode("latin-1").strip().lower()
         if text in self._origins or "*" in self._origins:
             return
@@ -165,7 +165,7 @@ class Guard:
     # --- gRPC -------------------------------------------------------------------------------------------
 
     def check_metadata(self, metadata: Any) -> None:
-        """Raise ServeError where these metadata of a gRPC call lack the server's token."""
+        """Raise ServeError if the metadata of a gRPC call lack the server's token."""
         if self._expected is None:
             return
         authorization = next((value for name, value in metadata or () if name == "authorization"), "")
@@ -176,7 +176,7 @@ class Guard:
             )
 
     def check_admin_peer(self, peer: str) -> None:
-        """Raise ServeError where this gRPC client may not load models. A browser cannot send gRPC."""
+        """Raise ServeError if this gRPC client may not load models. Browsers cannot send gRPC."""
         if self._expected is not None or peer.startswith("unix:"):
             return
         network, _, rest = peer.partition(":")

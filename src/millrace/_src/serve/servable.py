@@ -1,4 +1,4 @@
-"""``Servable``: a model with what is done before and after it, as one declaration and one file."""
+"""``Servable``: a model with its preprocessing and postprocessing, saved as one archive."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ FORMAT, VERSION = "millrace-servable", 1
 
 @public("serve")
 class Servable:
-    """A model and its transforms: what a server needs to answer with what training saw.
+    """A model with the transforms before and after it, so that serving and training process data alike.
 
-    `model` is a net (a ``Cell``, with `inputs` as ``export`` takes them: ``Tensor(shape=[None, 1, 28, 28], dtype=...)``
+    `model` is a network (a ``Cell``, with `inputs` as for ``export``: ``Tensor(shape=[None, 1, 28, 28], dtype=...)``
     for any number of rows), or the path of an ``.onnx`` or ``.mindir`` file. `pre` are the transforms that the pipeline
-    maps over a column, `post` transforms of the net's results, row by row: each a list, or a dict from names of inputs
-    (outputs) to lists. `takes` says what a row is before `pre`, as ``("UINT8", (28, 28, 1))``; where `pre` begins with
-    ``Decode`` it is the bytes of a file, where with a text transform text. `outputs` names the results.
+    maps over a column, `post` transforms of the model's outputs, row by row: each a list, or a dict from names of
+    inputs (outputs) to lists. `takes` is the datatype and shape of a row before `pre`, as ``("UINT8", (28, 28, 1))``;
+    if `pre` begins with ``Decode`` it is the bytes of a file, with a text transform it is text. `outputs` names the
+    outputs.
 
     >>> import numpy as np
     >>> from millrace import Tensor, float32, nn
@@ -86,22 +87,22 @@ class Servable:
     ) -> None:
         if not isinstance(model, (Cell, str, os.PathLike)):
             raise ArgumentTypeError(
-                f"Servable takes a net, or the path of an .onnx or .mindir file, but got {type(model)}"
+                f"Servable: expected a network or the path of an .onnx or .mindir file, got {type(model)}"
             )
         if isinstance(model, Cell) and not inputs:
             raise ArgumentTypeError(
-                "a net needs `inputs`: Tensors of the shapes that it takes, as export has them; for any number of rows "
+                "a network needs `inputs`: Tensors of its input shapes, as for export. For any number of rows: "
                 "Tensor(shape=[None, 3, 32, 32], dtype=millrace.float32)"
             )
         self.model: Any = model if isinstance(model, Cell) else os.fspath(model)
         self.inputs, self.outputs = list(inputs or ()), tuple(outputs)
         self.pre, self.post, self.taken = pre, post, takes
         self._graph: tuple[dict[str, Any], list[Any]] | None = None
-        # what is wrong is said here, and not by the server; which runtime is the fastest is the server's question
+        # errors are raised here, not in the server; the server chooses the fastest runtime
         self.load(runtime="onnxruntime")
 
     def load(self, threads: int = 0, runtime: str = "auto") -> LoadedModel:
-        """The model, ready to compute; `runtime` as ``Config`` has it."""
+        """Load the model; `runtime` as in ``Config``."""
         if isinstance(self.model, Cell):
             described, tensors = self._recorded()
             plain = json.loads(json.dumps(described))
@@ -121,7 +122,7 @@ class Servable:
             self.model.set_train(trains)
 
     def save(self, path: str) -> None:
-        """Write the model and its transforms into one archive, ``.mindir``; an ONNX file goes into it as it is."""
+        """Write the model and its transforms into one archive, ``.mindir``; an ONNX file is stored unchanged."""
         if not path.endswith(".mindir"):
             raise ArgumentValueError(f"an archive's name ends with .mindir, but got {path!r}")
         ready = self.load(runtime="onnxruntime")
@@ -153,7 +154,7 @@ def _onnx_of(path: str) -> bytes:
 
 
 class LoadedModel:
-    """A model that computes, with its transforms around it."""
+    """A loaded model with its preprocessing and postprocessing."""
 
     def __init__(self, runner: ModelRunner, pre: Any = None, post: Any = None, takes: Any = None) -> None:
         self.runner = runner
@@ -174,7 +175,7 @@ class LoadedModel:
         self._warm()
 
     def _taken(self, spec: TensorSpec, signature: Any) -> TensorSpec:
-        """What a client sends for an input."""
+        """Specification of what a client sends for an input."""
         steps = self.pre.get(spec.name)
         if steps is None:
             return spec
@@ -183,13 +184,13 @@ class LoadedModel:
         )
         if taken is None:
             raise ArgumentValueError(
-                f"say what a row of '{spec.name}' is before its transforms: takes=('UINT8', (28, 28, 1)), -1 for any "
+                f"the transforms of '{spec.name}' need the type of a row: takes=('UINT8', (28, 28, 1)), -1 for any "
                 "length"
             )
         return TensorSpec(spec.name, taken[0], (-1, *taken[1]))
 
     def _warm(self) -> None:
-        """Compute once with one row and once with two: the first time takes longer, and shows what comes out."""
+        """Warm up with one row and with two, and determine the output shapes."""
         free = any(n < 0 for spec in self.runner.inputs for n in spec.shape[1:])
         try:
             if self.takes_rows:
@@ -197,8 +198,8 @@ class LoadedModel:
             outputs = self.runner.run(zeros(self.runner.inputs, 1))
         except Exception as error:
             if free or any(spec.datatype == "BYTES" for spec in self.runner.inputs):
-                return  # nobody knows which lengths it likes
-            raise FormatError(f"the model does not compute on what it says that it takes: {error}") from error
+                return  # the supported lengths are unknown
+            raise FormatError(f"the model fails on inputs of its declared shapes: {error}") from error
         if self.post:
             shown = self.postprocess(outputs)
             self.outputs = tuple(
@@ -207,7 +208,7 @@ class LoadedModel:
             )
 
     def preprocess(self, arrays: Sequence[Array]) -> list[Array]:
-        """What was sent, as the model takes it."""
+        """Apply the preprocessing transforms."""
         inputs = []
         for spec, array in zip(self.runner.inputs, arrays, strict=True):
             steps = self.pre.get(spec.name)
@@ -215,7 +216,7 @@ class LoadedModel:
         return inputs
 
     def postprocess(self, arrays: Sequence[Array]) -> list[Array]:
-        """What the model gave, as it is sent."""
+        """Apply the postprocessing transforms."""
         outputs = []
         for spec, array in zip(self.runner.outputs, arrays, strict=True):
             steps = self.post.get(spec.name)
@@ -223,7 +224,7 @@ class LoadedModel:
         return outputs
 
     def predict(self, arrays: Sequence[Array]) -> list[Array]:
-        """All of it, here and now."""
+        """Preprocess, run the model, and postprocess in this thread."""
         return self.postprocess(self.runner.run(self.preprocess(arrays)))
 
 
@@ -241,14 +242,14 @@ def _check_signature(signature: Any) -> ModelInputSignature:
 
 
 class _ModelFile:
-    """What a file holds: a runner, and what the archive says of its transforms."""
+    """Contents of a model file: a runner, and the description of its transforms."""
 
     def __init__(self, runner: ModelRunner, about: dict[str, Any] | None) -> None:
         self.runner, self.about = runner, about
 
 
 def load_model_file(path: str, threads: int = 0, runtime: str = "auto") -> LoadedModel:
-    """The model of a file, ready to compute."""
+    """Load a model from a file."""
     try:
         return _create_loaded_model(_open_model(path, threads, runtime, ()))
     except FormatError as error:
@@ -294,10 +295,10 @@ def _parse_about(data: bytes, path: str) -> dict[str, Any]:
     except ValueError as error:
         raise FormatError(f"{ABOUT} is damaged: {error}", file=path) from error
     if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != VERSION:
-        raise FormatError(f"its {ABOUT} is none of this Millrace's", file=path)
+        raise FormatError(f"its {ABOUT} has an unsupported version", file=path)
     return about
 
 
 def model_load_error(error: Exception) -> ServeError:
-    """Why a model could not be loaded, for whoever asked for it."""
-    return ServeError(f"the model could not be loaded, and the one before it still serves: {error}", 500)
+    """The error response of a failed model load."""
+    return ServeError(f"the model could not be loaded; the previous one is still served: {error}", 500)

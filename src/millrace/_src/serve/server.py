@@ -1,4 +1,4 @@
-"""A server as a process: HTTP on uvicorn, gRPC beside it, signals, and an end that drops nothing."""
+"""Run a server: HTTP on uvicorn, gRPC, signals, graceful shutdown."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["BackgroundServer", "run", "start"]
 
 log = get_logger(__name__)
 
-# Seconds after which a thread that computes in Python lets another one run.
+# Thread switch interval in seconds.
 SWITCH_INTERVAL = 0.001
-# Bodies and responses of this size are separate blocks of memory. Activations of most models are smaller.
+# Blocks of at least this size are returned to the system. Activations of most models are smaller.
 LARGE_BLOCK = 8 << 20
 _M_MMAP_THRESHOLD = -3  # of malloc.h
 
 
 class ModelServer:
-    """One server: opened, running, and stopped by `stop` from any thread or by SIGTERM; SIGHUP loads models anew."""
+    """A server. `stop` may be called from any thread; SIGTERM stops it, SIGHUP reloads the models."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -54,15 +54,15 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """URL of the server."""
         return url_of(self.config, self.port)
 
     async def serve(self, started: Callable[[], None]) -> None:
-        """Run until told to stop; `started` is called when requests are welcome."""
+        """Run until `stop`; `started` is called when the server is ready."""
         self._loop, self._stop_event = asyncio.get_running_loop(), asyncio.Event()
         service = self.app.service
         try:
-            # before uvicorn, which would end the process where a model cannot be loaded
+            # before uvicorn starts, which ends the process if a model cannot be loaded
             await service.start()
         except BaseException:
             await asyncio.to_thread(service.close)
@@ -90,23 +90,23 @@ class ModelServer:
         while not self._uvicorn.started:
             if serving.done():
                 serving.result()
-                raise ServeError("the server did not start; the log says why", 500)
+                raise ServeError("the server did not start; see the log", 500)
             await asyncio.sleep(0.005)
 
     async def _left(self) -> None:
-        """Say that the server is not ready, for a while where that was asked for, and still answer: others notice."""
+        """Report that the server is not ready, and serve for `drain` more seconds: load balancers notice."""
         self.app.service.draining = True
         if self.config.drain:
             await asyncio.sleep(self.config.drain)
 
     def stop(self) -> None:
-        """Answer what has come, then end. A second time changes nothing."""
+        """Complete the pending requests, then stop. A second call has no effect."""
         if self._loop is not None and self._stop_event is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended already
+            with contextlib.suppress(RuntimeError):  # the event loop has already ended
                 self._loop.call_soon_threadsafe(self._stop_event.set)
 
     def reload(self) -> None:
-        """Load every model anew, beside those that serve."""
+        """Reload every model while the current ones serve."""
         task = asyncio.ensure_future(self._reload())
         self._reloads.add(task)
         task.add_done_callback(self._reloads.discard)
@@ -116,14 +116,16 @@ class ModelServer:
             try:
                 await self.app.service.reload(name)
             except Exception as error:
-                log.error("model '%s' could not be loaded anew, and serves as it was: %s", name, error)
+                log.error(
+                    "model '%s' could not be reloaded; its current version is still served: %s", name, error
+                )
 
 
 def _create_uvicorn_server(config: Config, app: App) -> Any:
     uvicorn: Any = require("uvicorn", extra="serve", purpose="serving a model")
 
     class Quiet(uvicorn.Server):
-        """uvicorn's server without its signals: ours decide when it ends."""
+        """uvicorn's server without its signal handlers."""
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -140,7 +142,7 @@ def _create_uvicorn_server(config: Config, app: App) -> Any:
 
 
 def _shorten_pauses() -> None:
-    """Settings of the whole process under which no thread stops the event loop for long.
+    """Set process-wide options that keep other threads from blocking the event loop.
 
     A full garbage collection walks all objects of the imported modules and stops every thread for 0.1 s: they are
     frozen. The models are loaded afterwards, so that a reload frees them. The event loop waits for the GIL while a
@@ -180,9 +182,9 @@ def run(config: Config, started: Callable[[ModelServer], None]) -> None:
 
 
 class BackgroundServer:
-    """A server in a thread of this process; as a context it is stopped at the end.
+    """A server in a thread of this process; as a context manager it stops at the end.
 
-    ``start(Config(...))`` gives one. `url` is where it is, `port` and `grpc_port` what the system chose for 0.
+    ``start(Config(...))`` creates one. `url` is its address; `grpc_port` is the port that the system chose for 0.
     """
 
     def __init__(self, config: Config) -> None:
@@ -199,7 +201,7 @@ class BackgroundServer:
     def _run(self) -> None:
         try:
             asyncio.run(self.server.serve(self._ready.set))
-        except BaseException as error:  # told to whoever started it
+        except BaseException as error:  # raised in the thread that started it
             self._failed.append(error)
         finally:
             self.server.socket.close()
@@ -207,16 +209,16 @@ class BackgroundServer:
 
     @property
     def url(self) -> str:
-        """Its address, as a client takes it."""
+        """URL of the server."""
         return self.server.url
 
     @property
     def grpc_port(self) -> int | None:
-        """The port of its gRPC side."""
+        """The gRPC port; None without gRPC."""
         return self.server.grpc_port
 
     def stop(self) -> None:
-        """Answer what has come, and end."""
+        """Complete the pending requests, then stop."""
         self.server.stop()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""Where a server listens: a socket for it, and its address as a client takes it."""
+"""Listening sockets and URLs of servers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["bind_socket", "url_of"]
 
 
 def bind_socket(host: str, port: int, shared: bool = False) -> socket.socket:
-    """A socket at this address, which nobody else has; `shared`, it only keeps the port for another that is shared."""
+    """Bind a socket to a free address; with `shared` it only reserves the port for a socket with SO_REUSEPORT."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small packets at once only on a socket that says that it is TCP's
+    # asyncio sets TCP_NODELAY only on a socket with IPPROTO_TCP
     server_socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
     try:
@@ -28,6 +28,6 @@ def bind_socket(host: str, port: int, shared: bool = False) -> socket.socket:
 
 
 def url_of(config: Config, port: int) -> str:
-    """The address of a server that listens on this port."""
+    """URL of a server that listens on this port."""
     host = f"[{config.host}]" if ":" in config.host else config.host
     return f"{'https' if config.certificate else 'http'}://{host}:{port}"

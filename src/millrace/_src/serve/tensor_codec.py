@@ -1,4 +1,4 @@
-"""What a tensor is on the wire: its name, its type in the words of the Open Inference Protocol, its shape."""
+"""Tensors on the wire: datatypes and shapes of the Open Inference Protocol, conversion to and from arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-# Words of the protocol -> element types. What is BYTES is an array of bytes objects.
+# Datatype of the protocol -> dtype. BYTES is an array of bytes objects.
 DATATYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(np.bool_),
     "UINT8": np.dtype(np.uint8),
@@ -48,7 +48,7 @@ MOST_AXES = 32
 
 
 def datatype_of(dtype: np.dtype[Any]) -> str:
-    """The protocol's word for an element type; text and bytes are BYTES.
+    """Datatype of the protocol for a dtype; text and bytes are BYTES.
 
     >>> datatype_of(np.dtype("float32")), datatype_of(np.dtype("<U5"))
     ('FP32', 'BYTES')
@@ -58,24 +58,24 @@ def datatype_of(dtype: np.dtype[Any]) -> str:
     try:
         return _DATATYPE_NAMES[dtype]
     except KeyError:
-        raise ServeError(f"a tensor of type {dtype} has no word in the protocol", 500) from None
+        raise ServeError(f"a tensor of type {dtype} has no datatype in the protocol", 500) from None
 
 
 class TensorSpec(NamedTuple):
-    """An input or output of a model; a length of -1 is any."""
+    """Name, datatype and shape of an input or output; a length of -1 is dynamic."""
 
     name: str
     datatype: str
     shape: tuple[int, ...]
 
     def described(self) -> dict[str, Any]:
-        """As the protocol's metadata have it."""
+        """Description in the metadata of the protocol."""
         return {"name": self.name, "datatype": self.datatype, "shape": list(self.shape)}
 
     def check(self, datatype: str, shape: Sequence[Any], most: int) -> int:
-        """How many elements an input with these words holds; an error where it is not what the model takes.
+        """Number of elements of an input; raises ServeError if datatype or shape do not match the model.
 
-        Nothing has been allocated yet: a shape may say anything.
+        It runs before memory is allocated: a shape from a client may be arbitrary.
         """
         if datatype != self.datatype:
             raise ServeError(
@@ -88,7 +88,7 @@ class TensorSpec(NamedTuple):
         lengths = tuple(shape)
         if any(type(n) is not int or n < 0 for n in lengths):
             raise ServeError(
-                f"input '{self.name}': a shape holds whole numbers from 0 on, got {str(list(lengths))[:80]}"
+                f"input '{self.name}': a shape has integers from 0 on, got {str(list(lengths))[:80]}"
             )
         if len(lengths) != len(self.shape) or any(
             mine not in (n, -1) for mine, n in zip(self.shape, lengths, strict=True)
@@ -96,7 +96,7 @@ class TensorSpec(NamedTuple):
             raise ServeError(
                 f"input '{self.name}': expected shape {self._shown()}, got {str(list(lengths))[:80]}"
             )
-        # a length of 0 makes no other one harmless: that many empty rows are too many, too
+        # other lengths count even if one is 0: too many empty rows are refused, too
         itemsize = BYTES_ELEMENT if datatype == "BYTES" else DATATYPES[datatype].itemsize
         if math.prod(n or 1 for n in lengths) * itemsize > most:
             raise ServeError(
@@ -113,7 +113,7 @@ class TensorSpec(NamedTuple):
 def array_from_list(
     spec: TensorSpec, count: int, values: Sequence[Any] | Array, shape: Sequence[int]
 ) -> Array:
-    """Values that came as a list, as an array; `count` is what the shape asks for."""
+    """Convert a list of values to an array; `count` is the number of elements of the shape."""
     dtype = DATATYPES[spec.datatype]
     if dtype.hasobject:
         array = np.empty(count, object)
@@ -138,7 +138,7 @@ def array_from_list(
 
 
 def from_bytes(spec: TensorSpec, count: int, data: Any, shape: Sequence[int]) -> Array:
-    """The array in so many bytes, without a copy."""
+    """View bytes as an array, without a copy."""
     if spec.datatype == "BYTES":
         array = np.empty(count, object)
         array[:] = split_bytes(data, count, spec.name)
@@ -153,7 +153,7 @@ def from_bytes(spec: TensorSpec, count: int, data: Any, shape: Sequence[int]) ->
 
 
 def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
-    """The elements of a BYTES tensor: each has its length, four bytes, before it."""
+    """Split the elements of a BYTES tensor; each is preceded by its length in four bytes."""
     elements: list[bytes] = []
     view, at, end = memoryview(data), 0, len(data)
     while at < end and len(elements) <= count:
@@ -162,7 +162,7 @@ def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
         length = int.from_bytes(view[at : at + 4], "little")
         if length > end - at - 4:
             raise ServeError(
-                f"input '{name}': element {len(elements)} says {length} bytes, but only {end - at - 4} are left"
+                f"input '{name}': element {len(elements)} has {length} bytes, but only {end - at - 4} are left"
             )
         elements.append(bytes(view[at + 4 : at + 4 + length]))
         at += 4 + length
@@ -174,12 +174,12 @@ def split_bytes(data: Any, count: int, name: str) -> list[bytes]:
 
 
 def element_size(value: Any) -> int:
-    """The most bytes that an element of a BYTES tensor has when it travels."""
+    """Upper bound of the encoded size of an element of a BYTES tensor."""
     return len(value) if isinstance(value, bytes) else 4 * len(str(value))
 
 
 def join_bytes(values: Iterable[Any]) -> bytes:
-    """The elements of a BYTES tensor as they travel."""
+    """Encode the elements of a BYTES tensor."""
     parts: list[bytes] = []
     for value in values:
         data = value if isinstance(value, bytes) else str(value).encode()

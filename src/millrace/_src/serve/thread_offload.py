@@ -1,4 +1,4 @@
-"""Work of a request that would block the event loop: in threads, or in turns with other requests."""
+"""Run blocking work of requests in threads, or in turns with other requests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Converters", "Turns", "offload"]
 
 T = TypeVar("T")
 
-# Bodies above this size have a separate thread, so that those below do not wait for them.
+# Bodies above this size have a separate thread, so that smaller ones do not wait for them.
 _LARGE = 2 << 20
 
 
 class _Job:
-    """A call in the queue of a thread pool. A cancelled one keeps no reference to its arguments."""
+    """A call in the queue of a thread pool. After cancellation it keeps no reference to its arguments."""
 
     __slots__ = ("_call",)
 
@@ -35,7 +35,7 @@ class _Job:
 
 
 async def offload(pool: Executor, call: Callable[[], T]) -> T:
-    """Run `call` in a thread pool. Where the request is cancelled first, what waits in the queue is dropped."""
+    """Run `call` in a thread pool. If the request is cancelled first, the queued call is dropped."""
     job = _Job(call)
     try:
         result: T = await asyncio.get_running_loop().run_in_executor(pool, job)
@@ -96,7 +96,7 @@ class Converters:
             pool.submit(int).result()
 
     async def run(self, size: int, call: Callable[[], T]) -> T:
-        """Call it here where `size` bytes are few, else in a thread."""
+        """Call it in the event loop if `size` is small, else in a thread."""
         if size <= INLINE:
             return call()
         return await offload(self._medium if size <= _LARGE else self._large, call)

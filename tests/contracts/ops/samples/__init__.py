@@ -1,4 +1,4 @@
-"""A few calls per operation, which feed every suite over the table. One file per family, beside its name in src.
+"""A few calls per operation, which feed every suite over the table. One file per family, named after its module in src.
 
 ::
 

@@ -2,7 +2,7 @@ import numpy as np
 
 from millrace._src.runtime.ops.scipy import scipy_linalg as s
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.linalg import positive, square
+from tests.contracts.ops.samples.decomposition import positive, square
 
 
 @samples(s.block_diag_scipy)

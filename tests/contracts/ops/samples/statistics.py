@@ -2,7 +2,7 @@ import numpy as np
 
 from millrace._src.runtime.ops.math import statistics as s
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32, i64
+from tests.contracts.ops.samples.gather import i32, i64
 
 HOLES = np.array([[1, np.nan, 3], [4, 5, np.nan]], "float32")
 

@@ -33,7 +33,7 @@ def alike(line):
         .replace("GB", "MB")
         .replace("cores", "core")
         .replace("# ms", "# s")
-        .replace(", # whole epochs", "")  # a busy machine may have time for only one
+        .replace(", # complete epochs", "")  # a busy machine may have time for only one
         .split()
     )
 
@@ -49,7 +49,7 @@ def missing(wanted, printed):
 
 def test_the_comparison_bites():
     printed = ["rate 1,234 MB/s", "", "done"]
-    assert missing(["1,280 images in 1.0 s, 20 whole epochs"], ["64 images in 1.3 s"]) is None
+    assert missing(["1,280 images in 1.0 s, 20 complete epochs"], ["64 images in 1.3 s"]) is None
     assert missing(["rate 9 GB/s", "...", "done"], printed) is None
     assert missing(["done", "rate 9 GB/s"], printed) == "rate 9 GB/s"
     assert missing(["speed 9 GB/s"], printed) == "speed 9 GB/s"

@@ -15,11 +15,11 @@ PAGE = Path(__file__).parents[4] / "docs" / "reference" / "cli.md"
 HEAD = """\
 # The `millrace` command
 
-One command with sub-commands; `python -m millrace` is the same. This page is made from the parsers by
-`python -m tests.e2e.docs.cli.update_reference`, and a test keeps it in step.
+`millrace` is one command with sub-commands; `python -m millrace` is the same. This page is generated from the
+argument parsers by `python -m tests.e2e.docs.cli.update_reference`; a test compares it with them.
 
-The exit status is 0 when all is well, 1 when something was found to be wrong (a damaged file, a problem of the
-machine), 2 when the command could not be understood or done, 130 when it was interrupted.
+Exit status: 0 for success, 1 for a problem that the command found (a damaged file, a problem of the machine), 2 for
+invalid arguments or a failed command, 130 for an interrupt.
 """
 
 

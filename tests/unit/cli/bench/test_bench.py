@@ -196,7 +196,7 @@ def test_a_python_file_with_its_own_classes_modules_and_processes(bench, tmp_pat
             "import millrace.dataset as ds\ntrain = ds.RandomDataset(total_rows=5)\n",
             "rename 'train' to 'pipeline'",
         ),
-        ("def dataset():\n    return 3\n", "dataset() gave int, not a Dataset"),
+        ("def dataset():\n    return 3\n", "dataset() returned int, not a Dataset"),
         ("import millrace.dataset as dataset\n", "defines no pipeline"),
     ],
 )
@@ -234,9 +234,9 @@ def test_for_people(images, capsys, monkeypatch, tmp_path):
     out = capsys.readouterr().out
     for title in (
         "What is loaded",
-        "How fast it loads",
+        "Throughput",
         "Where the time goes",
-        "What this machine could do",
+        "Baseline of this machine",
         "Advice",
     ):
         assert f"\n{title}\n" in out
@@ -263,7 +263,7 @@ def test_help_warns_that_a_file_is_executed(capsys):
 
 def test_errors_are_one_line(bench, tmp_path):
     assert "does not exist" in bench(tmp_path / "nothing", status=2)
-    assert "nothing here" in bench(tmp_path, status=2)
+    assert "found no supported files" in bench(tmp_path, status=2)
 
 
 def test_the_whole_command(images):

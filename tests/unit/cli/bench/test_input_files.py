@@ -60,7 +60,7 @@ def test_content_decides_where_the_name_says_nothing(tmp_path):
     (tmp_path / "noise").write_bytes(bytes(range(256)))
     assert find([str(tmp_path / "photo")]).data_format == "images"
     assert find([str(tmp_path / "notes")]).data_format == "text"
-    with pytest.raises(ArgumentValueError, match="nothing here that can be measured; wanted images"):
+    with pytest.raises(ArgumentValueError, match=r"found no supported files\. Supported: images"):
         find([str(tmp_path / "noise")])
 
 

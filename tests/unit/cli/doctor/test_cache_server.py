@@ -21,7 +21,7 @@ def test_no_server_is_fine(home: CacheHome):
     [found] = shared_cache(Machine())
     assert (found.level, found.summary) == (
         "ok",
-        "no server at port 50052; only DatasetCache(session_id) asks for one",
+        "no server at port 50052; only DatasetCache(session_id) needs one",
     )
 
 
@@ -45,7 +45,7 @@ def test_a_server_of_another_release(home: CacheHome, monkeypatch):
     monkeypatch.setattr(admin, "info", lambda *_: old)
     [found] = shared_cache(Machine())
     assert found.level == "note"
-    assert f"it is of version 0.0.1, this is {__version__}" in found.summary
+    assert f"its version is 0.0.1, this is {__version__}" in found.summary
     assert found.remedy == "millrace cache stop --port 50052 && millrace cache start --port 50052"
 
 
@@ -82,6 +82,6 @@ def test_rows_in_dev_shm_where_memory_must_have_a_name(free, levels, home: Cache
     assert [one.level for one in found] == levels
     if len(found) == 2:
         assert found[1].summary == (
-            "rows would lie in /dev/shm, which has 67.1 MB free; a server takes up to 13.1 GB"
+            "rows are kept in /dev/shm, which has 67.1 MB free; a server uses up to 13.1 GB"
         )
         assert "remount" in found[1].remedy

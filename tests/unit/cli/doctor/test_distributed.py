@@ -77,7 +77,7 @@ CASES = {
         {"driver": "550.54.15", "gpus": 1},
         {"cuda": None, "gpus": 0},
         "warning",
-        "built for the CPU alone",
+        "is a CPU-only build",
     ),
     "no driver": ({"gpus": 1}, {"cuda": "12.4", "gpus": 0}, "warning", "the driver is not loaded"),
     "old driver": (
@@ -90,7 +90,7 @@ CASES = {
         {"driver": "550.54.15", "gpus": 1},
         {"cuda": "12.4", "gpus": 0},
         "warning",
-        "finds none it may use",
+        "finds no usable GPU",
     ),
     "no NCCL": (
         {"driver": "550.54.15", "gpus": 1},

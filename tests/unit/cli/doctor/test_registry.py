@@ -117,7 +117,7 @@ def test_the_container_s_limit_counts_without_its_file_cache(machine):
     }
     found = only(memory.memory(machine(files)))
     assert found.level == "ok"
-    assert found.summary.startswith("3 GB free of the container's 4 GB; a pipeline may hold 2 GB")
+    assert found.summary.startswith("3 GB free of the container's 4 GB; a pipeline may use 2 GB")
 
 
 def test_shared_memory(machine):
@@ -202,7 +202,7 @@ def test_temporary_folder(machine, tmp_path):
     assert full.level == "warning"
     assert "export TMPDIR=" in full.remedy
     few = only(folders.temporary(machine(space=Space(100 * GB, 50 * GB, 3))))
-    assert "room for 3 more files" in few.summary
+    assert "space for 3 more files" in few.summary
     gone = only(folders.temporary(machine(temp=tmp_path / "gone")))
     assert gone.level == "problem"
     assert "No such file" in gone.summary

@@ -20,7 +20,7 @@ def test_this_machine_can_serve():
 
 def test_what_is_missing_is_named_with_what_it_costs(monkeypatch):
     for missing, level, words in (
-        ({"starlette", "uvicorn"}, "ok", "only needed for `millrace serve`: pip install"),
+        ({"starlette", "uvicorn"}, "ok", "needed only for `millrace serve`: pip install"),
         ({"prometheus-client"}, "warning", "prometheus-client missing"),
         ({"grpcio"}, "note", "grpcio missing"),
         ({"httptools"}, "note", "httptools missing"),
@@ -37,4 +37,4 @@ def test_a_port_that_is_taken_is_said(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert checks._check_port(taken.getsockname()[1]) == "is taken: give --port another"
+        assert checks._check_port(taken.getsockname()[1]) == "is in use: choose another with --port"

@@ -57,7 +57,7 @@ def test_runs_without_a_terminal(tmp_path, no_leaks):
     assert list(temp.iterdir()) == []  # nothing stays but the folder
     made = {path.name for path in (tmp_path / "millrace-quickstart").iterdir()}
     assert made >= {"images", "shapes.mindrecord", "shapes.mindrecord.db", "pipeline.py", "report.html"}
-    table = said[said.index("What happened: data.report()") :]
+    table = said[said.index("Report of the run: data.report()") :]
     assert max(len(line) for line in table[: table.index("Commands to try next")] if "/" not in line) <= 80
 
 
@@ -143,7 +143,7 @@ def test_a_folder_with_something_else_in_it_is_not_touched(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("precious")
     assert quickstart("--folder", tmp_path) == 2
     assert capsys.readouterr().err == (
-        f"millrace quickstart: {tmp_path}: the folder is not empty; choose another place with --folder\n"
+        f"millrace quickstart: {tmp_path}: the folder is not empty. Choose another folder with --folder\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -150,9 +150,11 @@ def test_a_missing_file_is_missing_and_a_set_is_named(photos, capsys):
         assert record(action, photos.parent / "photos") == 2
         error = capsys.readouterr().err
         assert f"{photos.parent / 'photos'} is missing; did you mean the set of 2 files photos*?" in error
-        assert f"Give its first, '{photos}'" in error
+        assert f"Name its first file, '{photos}'" in error
     assert record("verify", photos.parent / "phtos0") == 2
-    assert f"did you mean the set of 2 files photos*? Give its first, '{photos}'" in capsys.readouterr().err
+    assert (
+        f"did you mean the set of 2 files photos*? Name its first file, '{photos}'" in capsys.readouterr().err
+    )
 
 
 def test_bytes_are_shown_as_hexadecimal(tmp_path, capsys):
@@ -166,7 +168,7 @@ def test_bytes_are_shown_as_hexadecimal(tmp_path, capsys):
 def test_reindex(photos, capsys):
     os.remove(f"{photos}.db")
     assert record("verify", photos) == 1
-    assert "`millrace record reindex` mends the index" in capsys.readouterr().out
+    assert "`millrace record reindex` fixes the index" in capsys.readouterr().out
     assert record("inspect", photos) == 0
     assert "it is missing" in capsys.readouterr().out
     assert not os.path.exists(f"{photos}.db")  # looking changes nothing

@@ -43,14 +43,14 @@ def test_a_bad_instance_fails_alone(ask):
     bad = {
         "expected shape [3], got [2]": {"left": [1.0, 2.0], "right": ONES},
         "expected FP32, got 'a'": {"left": ["a", 1.0, 2.0], "right": ONES},
-        "none of the model's; it takes left, right": {"middle": ONES, "left": ONES, "right": ONES},
+        "'middle' is unknown. The model takes left, right": {"middle": ONES, "left": ONES, "right": ONES},
         "has no input 'right'": {"left": ONES},
-        "an instance is an object": 3,
+        "expected an instance as an object": 3,
         "expected FP32, got INT16": {"left": b64(np.zeros(3, np.int16), "int16", [3]), "right": ONES},
         "is 12 bytes, got 8": {"left": b64(np.zeros(2, np.float32), "fp32", [3]), "right": ONES},
-        "no base64": {"left": {"b64": "?", "type": "fp32", "shape": [3]}, "right": ONES},
+        "invalid base64": {"left": {"b64": "?", "type": "fp32", "shape": [3]}, "right": ONES},
         "lists are not of equal lengths": {"left": [1.0, [2.0], 3.0], "right": [[1.0]]},
-        "the type is one of": {"left": {"b64": "", "type": "float8", "shape": [3]}, "right": ONES},
+        "expected a type of": {"left": {"b64": "", "type": "float8", "shape": [3]}, "right": ONES},
     }
     instances = [good, *bad.values(), good]
     status, answer, _ = ask("POST", "/model/pair:predict", {"instances": instances})
@@ -70,7 +70,7 @@ def test_a_bad_instance_fails_alone(ask):
         ("nothing:predict", {"instances": []}, 404, "there is no model 'nothing'"),
         ("pair/version/9:predict", {"instances": []}, 404, "no version '9'"),
         ("pair:predict", {"instances": []}, 400, "1 to 1000 instances, got 0"),
-        ("pair:predict", {"inputs": []}, 400, "has no such list"),
+        ("pair:predict", {"inputs": []}, 400, "got no list of instances"),
         ("pair:predict", b"{", 400, "the request is not JSON"),
         ("pair:predict", b"[" * 100_000, 400, "nested too deeply"),
     ],

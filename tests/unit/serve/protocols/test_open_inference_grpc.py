@@ -92,11 +92,11 @@ def refused(name, code, words, **fields):
                 inputs=[tensor("left", LEFT)], raw_input_contents=[b"abc"]),
         refused("entries", "INVALID_ARGUMENT", "raw_input_contents has 2 entries", model_name="pair",
                 inputs=[tensor("left", LEFT)], raw_input_contents=[b"", b""]),
-        refused("contents", "INVALID_ARGUMENT", "asks for 6 elements in fp32_contents, got 1", model_name="pair",
+        refused("contents", "INVALID_ARGUMENT", "needs 6 elements in fp32_contents, got 1", model_name="pair",
                 inputs=[tensor("left", LEFT, fp32_contents=[1.0])]),
         refused("huge", "RESOURCE_EXHAUSTED", "more than the server's limit", model_name="pair",
                 inputs=[{"name": "left", "datatype": "FP32", "shape": [2**40, 3]}]),
-        refused("negative", "INVALID_ARGUMENT", "whole numbers from 0 on", model_name="pair",
+        refused("negative", "INVALID_ARGUMENT", "integers from 0 on", model_name="pair",
                 inputs=[{"name": "left", "datatype": "FP32", "shape": [-1, 3]}]),
     ],
 )  # fmt: skip

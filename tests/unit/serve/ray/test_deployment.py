@@ -256,7 +256,7 @@ def test_no_request_fails_while_all_replicas_load_a_model_anew(served, client):
         served.process.send_signal(signal.SIGHUP)
         until(lambda: every(3))
         served.changing.write_bytes(b"damaged")
-        with pytest.raises(RuntimeError, match="the one before it still serves: no archive") as failed:
+        with pytest.raises(RuntimeError, match="the previous one is still served: no archive") as failed:
             client.reload("changing")
         assert failed.value.status == 500
         assert every(3)
@@ -325,7 +325,7 @@ def test_what_is_wrong_is_said_before_anything_starts(ray_instance, files, monke
     ("words", "said"),
     [
         (["--ray", "--grpc-port", "0"], "with Ray only HTTP is served"),
-        (["--replicas", "2"], "--replicas and --ray-address go with --ray"),
+        (["--replicas", "2"], "--replicas and --ray-address require --ray"),
         (["--ray", "--replicas", "5000"], "ask for fewer replicas"),
         (["--ray", "--ray-address", "ray://127.0.0.1:1"], "Make this machine a node"),
         (["--ray", "--ray-address", "127.0.0.1:1"], "cannot connect to the Ray cluster at 127.0.0.1:1"),

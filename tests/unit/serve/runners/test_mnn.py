@@ -122,9 +122,9 @@ def test_where_it_is_not_right_or_not_faster_onnxruntime_computes(file, monkeypa
         monkeypatch.setitem(sys.modules, "MNN", None)
     assert load_model_file(file).runner.platform == "onnxruntime_onnx"
     words = {
-        "other answers": "MNN gives other answers",
-        "slower": "ms a row, and not less than 0.00",
-        "unreadable": "MNN does not read it (no such operation)",
+        "other answers": "MNN gives different results",
+        "slower": "ms per row, not less than 0.00",
+        "unreadable": "MNN cannot convert it (no such operation)",
         "missing": "needs 'MNN', which is not installed: pip install",
     }
     assert words[change] in caplog.text

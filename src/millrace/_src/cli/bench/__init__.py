@@ -1,4 +1,4 @@
-"""``millrace bench``: how fast the user's own data loads, why not faster, and what to change."""
+"""``millrace bench``: measure how fast the user's data loads, and find the bottleneck."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
 PATH may be:
-  a folder of images, flat or nested: decoded, cropped, flipped, normalised and
-      batched, as for a training
+  a folder of images, flat or nested: decoded, cropped, flipped, normalized
+      and batched, as for training
   MindRecord, TFRecord, CSV or text files, or a folder of them: images inside
       are decoded too
   a .py file that defines a Dataset named 'pipeline', or a function dataset():
-      the file is executed, with your rights; run only what you trust
+      the file is executed with your permissions; run only files that you trust
   a .json file that ds.serialize wrote
 
-Files that cannot be read are named and left out. Nothing is written but the
-HTML report.
+Files that cannot be read are listed and skipped. Nothing is written except
+the HTML report.
 
 examples:
   millrace bench photos/
@@ -46,20 +46,24 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = EPILOG
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to load; see below")
-    parser.add_argument("--seconds", type=seconds, default=5.0, metavar="N", help="how long to load for (5)")
-    parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
-    parser.add_argument("--batch", type=count, default=32, metavar="N", help="rows in a batch (32)")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="what to load (see below)")
+    parser.add_argument(
+        "--seconds", type=seconds, default=5.0, metavar="N", help="seconds to measure (default: 5)"
+    )
+    parser.add_argument(
+        "--workers", type=count, metavar="N", help="number of workers (default: number of cores)"
+    )
+    parser.add_argument("--batch", type=count, default=32, metavar="N", help="rows per batch (default: 32)")
     parser.add_argument(
         "--decode", action=argparse.BooleanOptionalAction, default=True,
-        help="decode and augment images, or only read their bytes (decode)",
+        help="decode and augment images, or only read their bytes (default: decode)",
     )  # fmt: skip
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the stage report as a page")
-    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the stage report as an HTML page")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 when something was loaded, 1 when not a single row came, 2 when the path cannot be understood."""
+    """Exit status: 0 rows were loaded, 1 no row could be loaded, 2 the path is not supported."""
     before = settings.snapshot()
     try:
         settings.update(error_samples_mode="skip")
@@ -86,7 +90,7 @@ def _bench(arguments: argparse.Namespace) -> int:
     with _show_progress(console) as stage:
         stage("looking for files")
         target = build_target(arguments.paths, arguments.batch, arguments.decode)
-        stage("looking at rows")
+        stage("reading sample rows")
         files = measure.stored_files(target)
         stage("reading files")
         could: dict[str, Any] = {"read": machine.read_rates(files)}
@@ -151,7 +155,7 @@ def _build_result(
 
 
 class _Stages:
-    """Names what is being done: a bar on a terminal, nothing elsewhere."""
+    """Progress of the stages: a bar on a terminal, nothing elsewhere."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress

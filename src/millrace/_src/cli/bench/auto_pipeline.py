@@ -1,4 +1,4 @@
-"""From a path to a pipeline that loads what is there the way a training would."""
+"""Build a training-like pipeline for the files at a path."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ SAMPLE_ROWS = 16
 
 @dataclasses.dataclass
 class Target:
-    """What is measured."""
+    """The pipeline to measure, and the code that builds it."""
 
     what: str
     data_format: str
     data: ds.Dataset
-    # the lines that made it, for the user to copy; "" when the pipeline is the user's own
+    # the code that builds it, for the user to copy; "" for the user's own pipeline
     code: str = ""
     unit: str = "rows"
     files: list[str] = dataclasses.field(default_factory=list)
     file_bytes: int = 0
-    # file -> why it was left out before anything ran
+    # file -> why it was skipped before the run
     bad: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def build_target(paths: list[str], batch: int, decode: bool) -> Target:
-    """Find out what the paths hold and build the pipeline for it. ArgumentValueError says why not."""
+    """Build the pipeline for the files at these paths. Raises ArgumentValueError where none can be built."""
     input_files = find(paths)
     if input_files.data_format in ("python", "json"):
         if len(input_files.files) > 1:
-            raise ArgumentValueError(f"one pipeline file at a time, not {', '.join(input_files.files)}")
+            raise ArgumentValueError(f"expected one pipeline file, got {', '.join(input_files.files)}")
         load = script.from_python if input_files.data_format == "python" else script.from_json
         return Target(f"the pipeline of {input_files.files[0]}", "pipeline", load(input_files.files[0]))
     if input_files.data_format == "images":
@@ -64,7 +64,7 @@ def _format_count(number: int, what: str) -> str:
 
 
 def _build_image_target(input_files: InputFiles, batch: int, decode: bool) -> Target:
-    """Any nesting: each folder with images in it counts as a class."""
+    """Target for a folder of images at any nesting: each folder that contains images is a class."""
     folders = sorted({os.path.relpath(os.path.dirname(file), input_files.root) for file in input_files.files})
     classes = {folder: number for number, folder in enumerate(folders)}
     endings = sorted({os.path.splitext(file)[1] for file in input_files.files}, key=str.lower)
@@ -90,19 +90,19 @@ def _build_image_target(input_files: InputFiles, batch: int, decode: bool) -> Ta
 
 
 def _abridge_classes(classes: dict[str, int]) -> str:
-    """A long table of classes as a reader wants to see it."""
+    """A long class table, shortened for display."""
     first = next(iter(classes))
     return f"{{{first!r}: 0, ...}}  # {len(classes)} in all"
 
 
 def _only_classes(input_files: InputFiles, folders: list[str]) -> bool:
-    """Whether every folder below the root is a class of its own, as ImageFolderDataset takes them."""
+    """Whether every folder below the root is a class, as ImageFolderDataset reads them."""
     below = [e.name for e in os.scandir(input_files.root) if e.is_dir() and not e.name.startswith(".")]
     return sorted(below) == folders
 
 
 def _run(code: str, names: dict[str, Any]) -> ds.Dataset:
-    """What is shown is what runs."""
+    """Execute the code that is shown to the user, and return its dataset."""
     names = {"ds": ds, "vision": vision, **names}
     exec(compile(code, "pipeline", "exec"), names)
     dataset: ds.Dataset = names["data"]
@@ -153,7 +153,7 @@ def _build_record_target(input_files: InputFiles, batch: int, decode: bool) -> T
 
 
 def _first_line(error: MillraceError) -> str:
-    """What went wrong; the lines below it say where, which is known."""
+    """First line of an error; the lines below it name the place, which is known."""
     return str(error).partition("\n")[0]
 
 
@@ -163,7 +163,7 @@ def _is_same(file: str, error: MillraceError) -> bool:
 
 
 def _inspect_columns(data: ds.Dataset) -> tuple[dict[str, bool], set[str]]:
-    """Which columns hold image files, and which have rows of different shapes."""
+    """Columns that contain image files, and columns whose rows differ in shape."""
     images: dict[str, bool] = {}
     shapes: dict[str, set[Any]] = {}
     for row in data.take(SAMPLE_ROWS).create_dict_iterator(num_epochs=1, output_numpy=True):
@@ -178,7 +178,7 @@ def _is_image(value: Any) -> bool:
 
 
 def bytes_of(value: Any) -> bytes:
-    """The bytes of a file as a source gives them: an array of uint8, or of one text of bytes. b"" for other values."""
+    """The bytes of a file in a row: from an array of uint8 or of one bytes value; b"" for other values."""
     array = np.asarray(value)
     if array.dtype == np.uint8 and array.ndim == 1:
         return array.tobytes()

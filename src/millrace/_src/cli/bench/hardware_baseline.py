@@ -1,4 +1,4 @@
-"""What this machine could do with the user's own files: read them, decode them, copy memory."""
+"""Baseline rates of this machine for the user's files: reading, JPEG decoding, memory copies."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ COPY_BYTES = 64 << 20
 
 
 def read_rates(files: Sequence[str]) -> dict[str, float]:
-    """Bytes per second of reading the files one after the other, twice: out of the page cache, and in it.
+    """Bytes per second of reading the files sequentially, twice: not in the page cache, and in it.
 
-    Pages are dropped only where the system is willing to, so the first is "cold" as far as it goes.
+    The system may keep pages in its cache, so the "cold" rate is an upper bound.
     """
     chosen = _sample_files(files)
     for path in chosen:
@@ -40,7 +40,7 @@ def read_rates(files: Sequence[str]) -> dict[str, float]:
 
 
 def _sample_files(files: Sequence[str]) -> list[str]:
-    """Files spread over the whole set, up to READ_BYTES."""
+    """A sample of files spread over the whole set, up to READ_BYTES."""
     step = max(1, len(files) // 4096)
     chosen, total = [], 0
     for path in files[::step]:
@@ -82,7 +82,7 @@ def _read(files: Iterable[str], most: int = READ_BYTES) -> tuple[int, float]:
 
 
 def samples_of(images: Iterable[Any]) -> list[Any]:
-    """The JPEG files among these byte arrays that can be decoded, as many as are wanted."""
+    """Decodable JPEG files among these byte arrays, up to SAMPLES and SAMPLE_BYTES."""
     samples, total = [], 0
     for image in images:
         data = np.asarray(image, np.uint8)
@@ -100,7 +100,7 @@ def samples_of(images: Iterable[Any]) -> list[Any]:
 
 
 def decode_rates(images: Sequence[Any], seconds: float = 0.7) -> dict[str, float]:
-    """JPEG files decoded per second: by one core, and by all that this process may use."""
+    """JPEG files decoded per second by one core, and by all cores that this process may use."""
     if not images:
         return {}
     cores = available_cores()
@@ -113,7 +113,7 @@ def decode_rates(images: Sequence[Any], seconds: float = 0.7) -> dict[str, float
 
 
 def copy_rate(seconds: float = 0.3) -> dict[str, float]:
-    """Bytes copied per second, from memory to memory, by one core and by all."""
+    """Bytes copied per second in memory, by one core and by all cores."""
     cores = available_cores()
     pairs = [(np.ones(COPY_BYTES // 8), np.zeros(COPY_BYTES // 8)) for _ in range(cores)]
 
@@ -126,7 +126,7 @@ def copy_rate(seconds: float = 0.3) -> dict[str, float]:
 
 
 def _measure_rate(work: Callable[[int], object], threads: int, seconds: float) -> float:
-    """Calls per second of ``work`` from so many threads at once: the best of three, for others work here too."""
+    """Calls per second of ``work`` from this many threads: the best of three runs, since others use the cores."""
     work(0)
     with ThreadPoolExecutor(threads) as pool:
         return max(_measure_once(work, pool, threads, seconds / 3) for _ in range(3))

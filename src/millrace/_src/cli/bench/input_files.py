@@ -1,4 +1,4 @@
-"""Which files a path stands for, and what kind they are."""
+"""Find the data files at a path and detect their format."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ SUPPORTED = "images, MindRecord, TFRecord, CSV and text files, a .py file with a
 
 @dataclasses.dataclass
 class InputFiles:
-    """Files of one kind. For images, ``root`` is the folder they lie in."""
+    """Files of one format. For images, ``root`` is the folder that contains them."""
 
     data_format: str
     files: list[str]
     bytes: int
     root: str = ""
-    # files of other kinds that were left out, as "3 csv"
+    # skipped files of other formats, as "3 csv"
     ignored: str = ""
 
 
 def find(paths: list[str]) -> InputFiles:
-    """What these paths hold; of several kinds, the one with the most bytes."""
+    """Files at these paths; of several formats, the one with the most bytes."""
     sizes: dict[str, int] = defaultdict(int)
     files: dict[str, list[str]] = defaultdict(list)
     held: dict[str, set[str]] = {path: set() for path in paths}
@@ -59,14 +59,14 @@ def find(paths: list[str]) -> InputFiles:
             sizes[data_format] += _size(file)
     if not files:
         shown = ", ".join(paths)
-        raise ArgumentValueError(f"{shown}: nothing here that can be measured; wanted {SUPPORTED}")
+        raise ArgumentValueError(f"{shown}: found no supported files. Supported: {SUPPORTED}")
     data_format = max(sizes, key=lambda data_format: sizes[data_format])
     for path, formats in held.items():
         if data_format not in formats:
             listing = ", ".join(
-                f"{p} holds {' and '.join(sorted(k)) or 'nothing known'}" for p, k in held.items()
+                f"{p} holds {' and '.join(sorted(k)) or 'no supported files'}" for p, k in held.items()
             )
-            raise ArgumentValueError(f"one kind of data at a time: {listing}. Measure {path} by itself.")
+            raise ArgumentValueError(f"expected one data format: {listing}. Measure {path} separately.")
     ignored = Counter({name: len(names) for name, names in files.items() if name != data_format})
     root = os.path.commonpath(
         [p if os.path.isdir(p) else os.path.dirname(os.path.abspath(p)) for p in _make_absolute(paths)]
@@ -95,12 +95,12 @@ def _list_files(folder: str) -> list[str]:
 def _size(file: str) -> int:
     try:
         return os.stat(file).st_size
-    except OSError:  # a link to nowhere: a bad file, named when it is read
+    except OSError:  # a dangling link: reported as a bad file when it is read
         return 0
 
 
 def _detect_format(file: str, sniff: bool) -> str | None:
-    """By the ending of the name; with ``sniff`` also by the content."""
+    """Format by the file extension; with ``sniff`` also by the content."""
     ending = os.path.splitext(file)[1].lower()
     if ending in (".db", ".crc"):
         return None
@@ -124,7 +124,7 @@ def _is_pipeline(file: str) -> bool:
 
 
 def _sniff_format(file: str) -> str | None:
-    """The kind of a file whose name says nothing."""
+    """Format of a file without a known extension, from its content."""
     try:
         with open(file, "rb") as opened:
             head = opened.read(4096)

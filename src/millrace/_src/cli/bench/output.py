@@ -1,4 +1,4 @@
-"""The answer for people."""
+"""Print the benchmark result for people."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ABSURD = 1e6
 
 
 def print_result(console: Console, result: dict[str, Any]) -> None:
-    """Sections of short lines, none wider than the console."""
+    """Print sections of short lines, none wider than the console."""
     speed, unit = result["speed"], result["unit"]
-    _print_title(console, "How fast it loads")
-    epochs = f", {speed['epochs']} whole epochs" if speed["epochs"] > 1 else ""
+    _print_title(console, "Throughput")
+    epochs = f", {speed['epochs']} complete epochs" if speed["epochs"] > 1 else ""
     _print_line(
         console,
         f"{unit} per second",
@@ -34,7 +34,7 @@ def print_result(console: Console, result: dict[str, Any]) -> None:
         _print_line(console, "read", f"{size(speed['read'])}/s", "of files")
     _print_line(console, "delivered", f"{size(speed['delivered'])}/s", "of arrays")
     _print_line(console, "first batch", f"{speed['first_batch'] * 1000:,.0f} ms", "")
-    _print_line(console, "held at most", size(speed["peak_bytes"]), "in queues and work under way")
+    _print_line(console, "peak memory", size(speed["peak_bytes"]), "in queues and running work")
     _print_title(console, "Where the time goes")
     for name, share in [one for one in result["shares"] if one[1] >= 0.005][:MOST_OPS]:
         bar = ("█" if console.encoding.startswith("utf") else "#") * round(20 * share)
@@ -54,11 +54,11 @@ def print_result(console: Console, result: dict[str, Any]) -> None:
 
 def _print_machine(console: Console, result: dict[str, Any]) -> None:
     machine, each = result["machine"], result["bytes_per_row"]
-    _print_title(console, "What this machine could do")
+    _print_title(console, "Baseline of this machine")
     read, decode, copy = machine.get("read"), machine.get("decode"), machine["copy"]
     for cache_state in ("cold", "warm") if read else ():
         rows = read[cache_state] / each if each else 0.0
-        # of small rows a disk delivers more than any program takes: no number to hold anything against
+        # for small rows the disk is faster than any program: the number is not comparable
         worth = f"{rows:,.0f} {result['unit']}/s" if 0 < rows < ABSURD else ""
         note = {"cold": "not in the page cache", "warm": "in the page cache"}[cache_state]
         _print_line(
@@ -80,24 +80,24 @@ def _print_machine(console: Console, result: dict[str, Any]) -> None:
 
 
 def _format_share(result: dict[str, Any]) -> str:
-    """How close the pipeline comes to decoding alone; nothing where a crop spares it part of the decoding."""
+    """Share of the pure decoding rate that the pipeline reaches; "" where a crop skips part of the decoding."""
     share = result["speed"]["rate"] / result["machine"]["decode"]["all"]
-    return f"your pipeline reaches {share:.0%} of it" if share <= 1 else ""
+    return f"your pipeline reaches {share:.0%} of this" if share <= 1 else ""
 
 
 def _print_bad_files(console: Console, result: dict[str, Any]) -> None:
     bad = result["bad"]
     if not bad:
         return
-    _print_title(console, f"Left out: {len(bad)} bad {'file' if len(bad) == 1 else 'files'}")
+    _print_title(console, f"Skipped: {len(bad)} bad {'file' if len(bad) == 1 else 'files'}")
     for name, reason in list(bad.items())[:MOST_BAD]:
         _print_paragraph(console, f"{name}: {_shorten_reason(reason, name)}", hanging="    ")
     if len(bad) > MOST_BAD:
-        console.print(f"  and {len(bad) - MOST_BAD} more; --json names them all")
+        console.print(f"  and {len(bad) - MOST_BAD} more; --json lists all of them")
 
 
 def _shorten_reason(text: str, name: str) -> str:
-    """Without the class of the error and the file, which stands before it."""
+    """The reason without the error class and without the file name, which is printed before it."""
     text = re.sub(r"^\w+: ", "", text)
     return text.replace(f": {name} (", " (").replace(name, "it")
 

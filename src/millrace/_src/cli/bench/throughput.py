@@ -1,4 +1,4 @@
-"""Run a pipeline for some seconds and say how fast it was."""
+"""Run a pipeline for some seconds and measure its throughput."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SAMPLING_SECONDS = 2.0
 
 @dataclasses.dataclass
 class ThroughputResult:
-    """One run: what came out, how fast, and what did not come out."""
+    """Result of one run: rows, rates, and skipped files."""
 
     rows: int = 0
     batches: int = 0
     epochs: int = 0
     seconds: float = 0.0
-    # rows per second once the first batch was there
+    # rows per second after the first batch
     rate: float = 0.0
     first_batch: float = 0.0
     # bytes of arrays per second, and of files where their size is known
@@ -42,15 +42,15 @@ class ThroughputResult:
     read: float = 0.0
     peak_bytes: int = 0
     bad_rows: int = 0
-    # file -> why its rows were left out
+    # file -> why its rows were skipped
     bad: dict[str, str] = dataclasses.field(default_factory=dict)
-    # what ended the run before its time
+    # the error that ended the run early
     error: str = ""
     report: Any = None
 
 
 def measure(target: Target, seconds: float, step: Callable[[float, int], None]) -> ThroughputResult:
-    """Read epoch after epoch until the time is over; ``step(seconds, rows)`` is told after each batch."""
+    """Read epochs until the time is over; ``step(seconds, rows)`` is called after each batch."""
     result = ThroughputResult(bad=dict(target.bad))
     out = 0
     first_rows = 0
@@ -77,7 +77,7 @@ def measure(target: Target, seconds: float, step: Callable[[float, int], None]) 
                 else:
                     result.epochs += 1
                 if result.batches == before:
-                    break  # an epoch without a row: there will never be one
+                    break  # an epoch without rows: later epochs have none either
         except MillraceError as error:
             result.error = str(error)
         if result.batches or result.error:
@@ -104,7 +104,7 @@ def _add_bad(result: ThroughputResult, data: ds.Dataset) -> None:
 
 
 def time_shares(report: Any) -> list[tuple[str, float]]:
-    """(op, share of the working time of all workers), the largest first."""
+    """(operation, share of the working time of all workers), largest first."""
     busy: list[tuple[str, float]] = []
     for stage in report.stages:
         if stage["ops"]:
@@ -127,7 +127,7 @@ def _stored_rows(data: ds.Dataset) -> int:
 
 
 def stored_files(target: Target) -> list[str]:
-    """Files that the pipeline reads, as far as its sources tell; of very many, some spread over all of them."""
+    """Files that the pipeline reads, where its sources name them; of many files, an evenly spread sample."""
     if target.files:
         return target.files
     paths: dict[str, None] = {}
@@ -142,7 +142,7 @@ def stored_files(target: Target) -> list[str]:
 
 
 def _one_by_one(source: Any) -> Iterator[str]:
-    """The files of a source that has one for each row."""
+    """Files of a source that has one file per row."""
     if not hasattr(source, "row_location"):
         return
     rows = source.size() or 0
@@ -155,10 +155,10 @@ def _one_by_one(source: Any) -> Iterator[str]:
 
 
 def stored_images(data: ds.Dataset) -> Iterator[Any]:
-    """The bytes of the image files that the pipeline reads, whether they lie in files or in records."""
+    """The bytes of the image files that the pipeline reads, from files or from records."""
     end = time.perf_counter() + SAMPLING_SECONDS
     for node in walk(data._node):
-        # a user's own source may be slow, or able to run only once: it is left alone
+        # a custom source may be slow, or may run only once: it is not read
         if not isinstance(node, ops.Read) or not hasattr(node.source, "row_location"):
             continue
         with contextlib.closing(data._peek(node, SAMPLED_IMAGES)) as rows:  # type: ignore[type-var]

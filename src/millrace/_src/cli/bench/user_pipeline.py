@@ -1,4 +1,4 @@
-"""The user's own pipeline, from a Python file or from JSON."""
+"""Load the user's pipeline from a Python file or from JSON."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from millrace._src.core.errors import ArgumentValueError, MillraceError
 
 __all__ = ["NAMES", "from_json", "from_python"]
 
-# What a pipeline file may call its pipeline: a Dataset, or a function that makes one.
+# Names of the pipeline in a pipeline file: a Dataset, or a function that returns one.
 NAMES = ("pipeline", "dataset", "data", "create_dataset", "get_dataset", "train_dataset")
 _MODULE = "millrace_bench_pipeline"
 
 
 def from_python(path: str) -> ds.Dataset:
-    """Run the file, as a module and not as a script, and take the pipeline it defines."""
+    """Run the file as a module, not as a script, and return the pipeline that it defines."""
     module = types.ModuleType(_MODULE)
     module.__file__ = path
-    # known under its name, for dataclasses look there; sent to workers by value, for they cannot import it
+    # registered under its name, which dataclasses need; sent to workers by value, since they cannot import it
     sys.modules[_MODULE] = module
     cloudpickle.register_pickle_by_value(module)
     sys.path.insert(0, str(Path(path).resolve().parent))
@@ -47,17 +47,17 @@ def _find_dataset(names: dict[str, Any], path: str) -> ds.Dataset:
             if isinstance(dataset, ds.Dataset):
                 return dataset
             raise ArgumentValueError(
-                f"{path}: {name}() gave {type(dataset).__name__}, not a Dataset; return the last of its steps"
+                f"{path}: {name}() returned {type(dataset).__name__}, not a Dataset. Return the last dataset"
             )
     named = [name for name, value in names.items() if isinstance(value, ds.Dataset)]
     hint = f"; rename {named[-1]!r} to 'pipeline'" if named else ""
     raise ArgumentValueError(
-        f"{path} defines no pipeline: name it 'pipeline', or write def dataset(): ...{hint}"
+        f"{path} defines no pipeline. Name it 'pipeline', or define a function dataset(){hint}"
     )
 
 
 def _error_location(error: BaseException, path: str) -> str:
-    """The last of the user's lines in the traceback, and the error."""
+    """The last line of the user's file in the traceback, and the error."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: SyntaxError: {error.msg}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
@@ -66,14 +66,14 @@ def _error_location(error: BaseException, path: str) -> str:
 
 
 def from_json(path: str) -> ds.Dataset:
-    """The pipeline that ds.serialize wrote."""
+    """Load a pipeline that ds.serialize wrote."""
     try:
         dataset = ds.deserialize(json_filepath=path)
     except MillraceError:
         raise
-    except Exception as error:  # arguments of the wrong kind, or none at all
+    except Exception as error:  # arguments of the wrong type, or missing ones
         raise ArgumentValueError(
-            f"{path} is not what ds.serialize writes: {type(error).__name__}: {error}"
+            f"{path} is not a pipeline of ds.serialize: {type(error).__name__}: {error}"
         ) from error
     assert dataset is not None  # only without a path
     return dataset

@@ -1,4 +1,4 @@
-"""``millrace doctor``: what this machine grants a pipeline, and what stands in its way."""
+"""``millrace doctor``: check this machine for problems that affect pipelines, training and serving."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .stale_files import find, remove
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-Each finding is ok, a note, a warning or a problem. All but the first say what
-they mean and how to mend them. The exit status is 1 when there is a problem,
-otherwise 0. Nothing is changed without --clean.
+Each finding is ok, a note, a warning or a problem. Notes, warnings and
+problems explain their effect and the fix. The exit status is 1 if there is a
+problem, otherwise 0. Nothing is changed without --clean.
 
 examples:
-  millrace doctor                   look at everything
-  millrace doctor --json            the same for a script or a bug report
-  millrace doctor --clean data/     remove what killed runs left, in data/ too
+  millrace doctor                   run all checks
+  millrace doctor --json            print JSON for a script or a bug report
+  millrace doctor --clean data/     remove files of killed runs, also in data/
 """
 
 
@@ -35,12 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument(
         "folders", nargs="*", type=_parse_folder, metavar="FOLDER",
-        help="where to look for half-written record files, besides the current folder",
+        help="additional folders to search for partial record files",
     )  # fmt: skip
-    parser.add_argument(
-        "--clean", action="store_true", help="remove what dead processes of this user left behind"
-    )
-    parser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+    parser.add_argument("--clean", action="store_true", help="remove files of this user's dead processes")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _parse_folder(text: str) -> Path:
@@ -61,12 +59,12 @@ def _to_json(finding: Finding) -> dict[str, str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every check; 0 without problems, 1 with."""
+    """Run every check. Exit status: 0 no problems, 1 problems."""
     machine = Machine(folders=tuple(dict.fromkeys([Path(), *arguments.folders])))
     removed = [one for one in find(machine) if remove(one, machine)] if arguments.clean else []
     console = new_console(highlight=False, soft_wrap=not sys.stdout.isatty())
     if console.is_terminal and not arguments.json:
-        with console.status("looking ...", spinner="line"):
+        with console.status("checking ...", spinner="line"):
             findings = list(diagnose(machine))
     else:
         findings = list(diagnose(machine))

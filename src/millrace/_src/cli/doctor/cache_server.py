@@ -1,4 +1,4 @@
-"""The shared cache: the server that scripts would find, the memory it has, and what dead ones left."""
+"""Check the shared cache: the running server, its memory, leftover sockets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .finding import Finding, Machine, size
 __all__ = ["shared_cache"]
 
 HOST, PORT = "127.0.0.1", "50052"
-SHARE = 0.8  # of the memory, which a server takes when it is told nothing
+SHARE = 0.8  # default share of the memory
 _PART = re.compile(r"cache-(?P<port>\d+)\.")
 
 
@@ -29,7 +29,7 @@ def shared_cache(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "problem",
             f"MS_CACHE_PORT is {port!r}",
-            "no cache server can be found, and DatasetCache(session_id) fails",
+            "no server can be found, and DatasetCache(session_id) fails",
             f"unset MS_CACHE_PORT, or export MS_CACHE_PORT={PORT}",
         )
     yield from _check_memory(machine)
@@ -42,22 +42,22 @@ def _check_server(host: str, port: int) -> Finding:
         server = admin.info(host, port)
     except CacheError as error:
         if error.kind in admin.NO_SERVER:
-            return Finding("ok", f"no server at port {port}; only DatasetCache(session_id) asks for one")
+            return Finding("ok", f"no server at port {port}; only DatasetCache(session_id) needs one")
         remedy = {"host": "unset MS_CACHE_HOST", "version": restart}.get(error.kind, "millrace cache stop")
         return Finding("warning", str(error), "DatasetCache(session_id) fails", remedy)
     shown = f"server at port {port}, process {server.pid}: {size(server.memory_used)} of {size(server.memory_limit)}"
     if server.version != __version__:
         return Finding(
             "note",
-            f"{shown}; it is of version {server.version}, this is {__version__}",
-            "they understand each other; what was mended since then is missing in the server",
+            f"{shown}; its version is {server.version}, this is {__version__}",
+            "the versions are compatible, but the server lacks later fixes",
             restart,
         )
     return Finding("ok", shown)
 
 
 def _check_memory(machine: Machine) -> Iterator[Finding]:
-    """Rows lie in memory without a name, or in /dev/shm where the system has none of that."""
+    """Check the memory for rows: anonymous memory, or /dev/shm where memfd is missing."""
     if machine.memfd:
         return
     shm = machine.path("dev/shm")
@@ -68,8 +68,8 @@ def _check_memory(machine: Machine) -> Iterator[Finding]:
     if free < wanted:
         yield Finding(
             "warning",
-            f"rows would lie in /dev/shm, which has {size(free)} free; a server takes up to {size(wanted)}",
-            "rows that do not fit there go to disk, or are computed each time",
+            f"rows are kept in /dev/shm, which has {size(free)} free; a server uses up to {size(wanted)}",
+            "rows that do not fit go to disk, or are recomputed each time",
             "docker run --shm-size=..., or: sudo mount -o remount,size=90% /dev/shm",
         )
 
@@ -81,6 +81,6 @@ def _check_leftovers() -> Iterator[Finding]:
         yield Finding(
             "note",
             f"a server that died left {', '.join(map(str, parts))}",
-            "they hold no memory and no rows; the next start at that port removes them",
+            "they use no memory; the next start at that port removes them",
             "; ".join(f"millrace cache stop --port {port}" for port in ports),
         )

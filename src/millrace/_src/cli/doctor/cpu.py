@@ -1,4 +1,4 @@
-"""Cores: those of the machine, those this process may use, and whether it gets them."""
+"""Check CPU cores: affinity, quota, throttling, load."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .finding import Finding, Machine
 
 __all__ = ["allowed_cores"]
 
-THROTTLED = 0.1  # of the quota's periods, above which it costs real time
+THROTTLED = 0.1  # share of throttled quota periods above which throughput suffers
 CROWDED = 1.5  # runnable tasks per core
 
 
 def allowed_cores(machine: Machine) -> int:
-    """What affinity and quota leave of the machine's cores."""
+    """Number of cores that affinity and quota allow."""
     quota = cgroup_quota(*machine.groups)
     return max(1, machine.affinity if quota is None else min(machine.affinity, math.ceil(quota)))
 
@@ -36,15 +36,15 @@ def cores(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{shown}; the CPU quota is {quota:g} of a core",
-            "every pipeline is held up for the rest of each period, however many workers it has",
+            "every pipeline is throttled for the rest of each period, with any number of workers",
             "docker run --cpus=2 ..., or resources.limits.cpu in Kubernetes",
         )
     else:
         yield Finding(
             "warning" if machine.cores >= 4 * quota else "note",
             f"{shown}; the CPU quota is {quota:g} cores",
-            f"Millrace uses {cores}; libraries that count the machine start {machine.cores} threads each, which the "
-            "quota then stops for most of each period",
+            f"Millrace uses {cores}; libraries that count all cores start {machine.cores} threads each, which the "
+            "quota throttles for most of each period",
             f"export OMP_NUM_THREADS={cores} OPENBLAS_NUM_THREADS={cores} MKL_NUM_THREADS={cores}",
         )
 
@@ -59,22 +59,24 @@ def throttling(machine: Machine) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 f"the CPU quota stopped this container in {stopped / periods:.0%} of {periods} periods",
-                "more threads want to run than the quota allows; batches arrive in bursts",
+                "more threads are runnable than the quota allows; batches arrive in bursts",
                 f"ds.config.set_num_parallel_workers({allowed_cores(machine)}), or a larger CPU quota",
             )
             return
-    yield Finding("ok", "none: no CPU quota held this process up")
+    yield Finding("ok", "no CPU quota throttled this process")
 
 
 def load(machine: Machine) -> Iterator[Finding]:
     fields = machine.read("proc/loadavg").split()
     if not fields:
         return
-    # a container sees the load of the whole machine, so that is what it is held against
+    # a container sees the load of the whole machine, so it is compared with all cores
     busy = float(fields[0])
     text = f"{busy:g} tasks ran or waited in the last minute, on {_format_cores(machine.cores)}"
     if busy > CROWDED * machine.cores:
-        yield Finding("note", text, "others use the cores too: rates measured now are too low", "top -o %CPU")
+        yield Finding(
+            "note", text, "other programs use the cores: rates measured now are too low", "top -o %CPU"
+        )
     else:
         yield Finding("ok", text)
 

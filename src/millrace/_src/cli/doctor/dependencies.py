@@ -1,4 +1,4 @@
-"""Libraries: which are there, in which version, and whether they load."""
+"""Check libraries: presence, version, and whether they load."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .finding import Finding, Machine
 
 __all__ = ["LIBRARIES", "extra_of", "newer_than", "version_of"]
 
-# distribution -> the module it brings, and what Millrace does with it. Needed ones are loaded, to see that they
-# do; the others are only looked up, for some take seconds to load.
+# distribution -> its module and its purpose in Millrace. Required modules are imported to prove that they load;
+# the others are only searched for, since some take seconds to import.
 NEEDED = {
     "numpy": ("numpy", "arrays"),
     "opencv-python-headless": ("cv2", "image transforms"),
@@ -40,7 +40,7 @@ EXTRAS = {
     "jax": ("jax", "JAX batches"),
 }
 LIBRARIES = NEEDED | EXTRAS
-# Four names of one library: two of them in one environment overwrite each other's files.
+# Four distributions of one library: two of them in one environment overwrite each other's files.
 OPENCVS = (
     "opencv-python",
     "opencv-python-headless",
@@ -58,7 +58,7 @@ def version_of(distribution: str) -> str | None:
 
 
 def _list_requirements() -> list[tuple[str, str, str]]:
-    """(distribution, least version, extra or "") as Millrace's own metadata have them."""
+    """(distribution, minimum version, extra or "") from Millrace's metadata."""
     requirements = []
     for line in importlib.metadata.requires("millrace") or []:
         name = re.match(r"[\w.-]+", line)
@@ -70,7 +70,7 @@ def _list_requirements() -> list[tuple[str, str, str]]:
 
 
 def extra_of(distribution: str) -> str | None:
-    """The extra that adds a library; of several the one that adds least beside it.
+    """The extra that installs a library; of several, the smallest.
 
     >>> extra_of("pyarrow"), extra_of("numpy")
     ('parquet', None)
@@ -85,7 +85,7 @@ def _version_tuple(version: str) -> list[int]:
 
 
 def newer_than(distribution: str, version: str) -> str | None:
-    """The version that is wanted at least, where this one is older.
+    """The minimum version, where the given version is older; else None.
 
     >>> newer_than("ray", "1.0"), newer_than("ray", "9.0")
     ('2.60', None)
@@ -101,7 +101,7 @@ def needed(machine: Machine) -> Iterator[Finding]:
         version = version_of(name) or (_another_opencv() if module == "cv2" else None)
         try:
             importlib.import_module(module)
-        except Exception as error:  # a library that is there and broken may raise anything
+        except Exception as error:  # a broken library may raise anything
             yield Finding(
                 "problem",
                 f"{name} {version or 'is missing'}: {error}",
@@ -125,7 +125,7 @@ def needed(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{' and '.join(several)} are installed together",
-            "they are one library under several names and overwrite each other's files",
+            "they are the same library and overwrite each other's files",
             f"pip uninstall -y {' '.join(several)} && pip install opencv-python-headless",
         )
 
@@ -139,15 +139,15 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
         import cv2
         import simplejpeg
     except ImportError:
-        return  # the check above has said so
-    # here: it needs OpenCV, which may be what is broken
+        return  # reported by the check above
+    # imported here: it needs OpenCV, which may be broken
     from millrace._src.data.kernels.vision.jpeg_region import library
 
     line = re.search(r"^\s*JPEG:\s*(.+)$", cv2.getBuildInformation(), re.MULTILINE)
     built = line[1].strip() if line else "unknown"
     parts = "simplejpeg" if library() is None else "the system's libturbojpeg"
     shown = (
-        f"simplejpeg {version_of('simplejpeg') or simplejpeg.__name__} with its own libjpeg-turbo; parts of an image: "
+        f"simplejpeg {version_of('simplejpeg') or simplejpeg.__name__} with its own libjpeg-turbo; partial decoding: "
         f"{parts}; OpenCV: {built}"
     )
     if "turbo" in built:
@@ -156,13 +156,13 @@ def jpeg(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "note",
             shown,
-            "this OpenCV was built without libjpeg-turbo; only JPEG files that simplejpeg leaves to it are slower",
+            "this OpenCV was built without libjpeg-turbo; JPEG files without support in simplejpeg decode slower",
             "pip install --force-reinstall opencv-python-headless",
         )
 
 
 def pytorch(machine: Machine) -> Iterator[Finding]:
-    """Whether training and serving were tested with the PyTorch in use."""
+    """Check whether training and serving were tested with the installed PyTorch."""
     version = version_of("torch")
     if version is None:
         yield Finding("ok", f"not installed; training and serving are tested with {range_text()}")
@@ -194,4 +194,4 @@ def extras(machine: Machine) -> Iterator[Finding]:
         yield Finding("ok", ", ".join(there))
     if absent:
         names = "; ".join(f"{', '.join(names)}: {command}" for command, names in absent.items())
-        yield Finding("ok", f"not installed, and only needed for what stands behind them: {names}")
+        yield Finding("ok", f"not installed, needed only for the purposes in brackets: {names}")

@@ -1,4 +1,4 @@
-"""Folders that Millrace writes to: can they be written, and is there room."""
+"""Check the folders that Millrace writes to: permissions and free space."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["cache", "temporary"]
 
 LITTLE = 1 << 30
 FEW_ENTRIES = 1000
-_HEAD = 4096  # of an index of formats/offsets.py: JSON that says what it belongs to
+_HEAD = 4096  # bytes of the JSON header of an index (formats/offsets.py), which names its file
 
 
 def _write_error(folder: Path) -> str | None:
-    """Why no file can be made there, found by making one."""
+    """Why no file can be created in a folder, found by creating one; None if it works."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"x")
@@ -30,7 +30,7 @@ def _write_error(folder: Path) -> str | None:
 
 def temporary(machine: Machine) -> Iterator[Finding]:
     folder = machine.temp
-    elsewhere = "export TMPDIR=/a/folder/with/room"
+    elsewhere = "export TMPDIR=/a/folder/with/space"
     refusal = _write_error(folder)
     if refusal is not None:
         yield Finding(
@@ -47,7 +47,7 @@ def cache(machine: Machine) -> Iterator[Finding]:
     folder = machine.cache
     there = folder
     while not there.exists() and there != there.parent:
-        there = there.parent  # it is made when it is first needed
+        there = there.parent  # it is created when it is first needed
     elsewhere = "export XDG_CACHE_HOME=/a/folder/you/may/write"
     refusal = _write_error(there) if there.is_dir() else "Not a directory"
     if refusal is not None:
@@ -64,8 +64,8 @@ def cache(machine: Machine) -> Iterator[Finding]:
         held = sum(path.stat().st_size for path in stale)
         yield Finding(
             "note",
-            f"{len(stale)} indexes, {size(held)}, of files that are gone",
-            "they only take room; those of other files are made again when needed",
+            f"{len(stale)} indexes, {size(held)}, of deleted files",
+            "they only use disk space; missing indexes are rebuilt when needed",
             f"rm -r {folder / 'offsets'}",
         )
 
@@ -75,16 +75,16 @@ def _check_space(
 ) -> Iterator[Finding]:
     space = machine.space(folder)
     text = f"{shown or folder}: {size(space.free)} free of {size(space.total)}"
-    # file systems that make entries as needed report none at all
+    # file systems that allocate inodes on demand report none
     few = 0 < space.entries < FEW_ENTRIES
     if space.free >= LITTLE and not few:
         yield Finding("ok", text)
     else:
         yield Finding(
             "warning",
-            f"{text}, room for {space.entries} more files" if few else text,
-            "a large upload, sort or spill would fill it",
-            f"{elsewhere}, or see what is large: du -xh {folder} | sort -h | tail",
+            f"{text}, space for {space.entries} more files" if few else text,
+            "a large upload, sort or spill fills it",
+            f"{elsewhere}, or find large files: du -xh {folder} | sort -h | tail",
         )
 
 
@@ -97,7 +97,7 @@ def _check_indexes(folder: Path) -> list[Path]:
 
 
 def _belongs_to(index: Path) -> str:
-    """The file an index was made of; the index itself (which exists) when that cannot be read."""
+    """The file that an index describes; the index itself (which exists) if its header cannot be read."""
     try:
         with index.open("rb") as file:
             return str(json.loads(file.read(_HEAD).rstrip(b"\0"))["path"])

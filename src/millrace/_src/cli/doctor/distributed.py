@@ -1,4 +1,4 @@
-"""What processes need to train together: PyTorch, gloo, and for GPUs a driver, CUDA and NCCL; MPI only if one likes."""
+"""Check what distributed training needs: PyTorch, gloo; for GPUs a driver, CUDA and NCCL; MPI is optional."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .finding import Finding, Machine
 
 __all__ = ["collectives", "gpus", "interfaces"]
 
-# CUDA of PyTorch's build -> the oldest driver that it runs on
+# CUDA version of the PyTorch build -> minimum driver version
 DRIVERS = {11: (450, 80), 12: (525, 60), 13: (580, 65)}
 NCCL = (2, 18)
 EXTRA = "train"
 
 
 def _query_torch() -> Any:
-    """What PyTorch says of itself; None without it."""
+    """Properties of the installed PyTorch; None without it."""
     try:
         from millrace._src.runtime.distributed import backend_info as facts
     except ModuleNotFoundError as error:
@@ -35,7 +35,7 @@ def collectives(machine: Machine) -> Iterator[Finding]:
     facts = _query_torch()
     if facts is None:
         yield Finding(
-            "ok", f"no PyTorch: pipelines work without it; training wants {install_command(EXTRA, 'torch')}"
+            "ok", f"no PyTorch: pipelines work without it; training needs {install_command(EXTRA, 'torch')}"
         )
         return
     here = facts.backend_versions()
@@ -43,16 +43,16 @@ def collectives(machine: Machine) -> Iterator[Finding]:
     if here.nccl is not None:
         parts.append(f"NCCL {'.'.join(map(str, here.nccl))}")
     launcher = _mpirun_version()
-    parts.append(launcher or "no mpirun (`millrace run` needs none)")
+    parts.append(launcher or "no mpirun (`millrace run` does not need it)")
     why = facts.try_gloo() if here.gloo else "this PyTorch was built without it"
     if why:
         yield Finding(
             "problem" if here.gloo else "warning",
             f"{', '.join(parts)}; gloo does not work: {why}",
-            "init() fails on the CPU: processes cannot train together",
+            "init() fails on the CPU: distributed training does not work",
             'echo "127.0.0.1 $(hostname)" | sudo tee -a /etc/hosts, or export GLOO_SOCKET_IFNAME=lo'
             if here.gloo
-            else f"{install_command(EXTRA, 'torch')}  (PyTorch's own wheels have gloo)",
+            else f"{install_command(EXTRA, 'torch')}  (PyTorch's wheels contain gloo)",
         )
     else:
         yield Finding("ok", ", ".join(parts))
@@ -61,12 +61,12 @@ def collectives(machine: Machine) -> Iterator[Finding]:
             "warning",
             f"NCCL {'.'.join(map(str, here.nccl))} is older than {'.'.join(map(str, NCCL))}",
             "collective operations between GPUs may hang instead of failing when a rank dies",
-            "pip install --upgrade nvidia-nccl-cu12, or a newer PyTorch, which brings its own",
+            "pip install --upgrade nvidia-nccl-cu12, or a newer PyTorch, which includes NCCL",
         )
 
 
 def _mpirun_version() -> str:
-    """The version of mpirun, "" where there is none."""
+    """The version of mpirun; "" where it is missing."""
     if shutil.which("mpirun") is None:
         return ""
     try:
@@ -84,13 +84,13 @@ def gpus(machine: Machine) -> Iterator[Finding]:
         yield Finding("ok", "none")
         return
     shown = (
-        f"{len(present)} of NVIDIA, driver {driver[1]}.{driver[2] if driver else ''}"
+        f"{len(present)} NVIDIA, driver {driver[1]}.{driver[2] if driver else ''}"
         if driver
-        else f"{len(present)} of NVIDIA"
+        else f"{len(present)} NVIDIA"
     )
     facts = _query_torch()
     if facts is None:
-        yield Finding("ok", f"{shown}; no PyTorch that would use them")
+        yield Finding("ok", f"{shown}; no PyTorch to use them")
         return
     here = facts.backend_versions()
     if here.gpus:
@@ -98,7 +98,7 @@ def gpus(machine: Machine) -> Iterator[Finding]:
     elif here.cuda is None:
         yield Finding(
             "warning",
-            f"{shown}; this PyTorch ({here.torch}) is built for the CPU alone",
+            f"{shown}; this PyTorch ({here.torch}) is a CPU-only build",
             "set_device('GPU') fails, and NCCL is missing",
             "pip install --force-reinstall torch  (PyPI's Linux wheel is the CUDA build)",
         )
@@ -108,8 +108,8 @@ def gpus(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "this PyTorch has CUDA but no NCCL",
-            "init() fails on GPUs: they cannot train together",
-            "pip install --force-reinstall torch, whose Linux wheel brings NCCL",
+            "init() fails on GPUs: distributed training does not work",
+            "pip install --force-reinstall torch (its Linux wheel includes NCCL)",
         )
 
 
@@ -126,16 +126,16 @@ def _report_unusable(shown: str, driver: re.Match[str] | None, here: Any) -> Ite
     if (int(driver[1]), int(driver[2])) < least:
         yield Finding(
             "warning",
-            f"{shown} is older than {least[0]}.{least[1]}, which CUDA {here.cuda} of this PyTorch wants",
+            f"{shown} is older than {least[0]}.{least[1]}, which CUDA {here.cuda} of this PyTorch requires",
             "PyTorch cannot use them",
             f"install the NVIDIA driver {least[0]} or newer, or a PyTorch built for an older CUDA",
         )
     else:
         yield Finding(
             "warning",
-            f"{shown}; PyTorch ({here.torch}, CUDA {here.cuda}) finds none it may use",
+            f"{shown}; PyTorch ({here.torch}, CUDA {here.cuda}) finds no usable GPU",
             "set_device('GPU') fails",
-            "look at CUDA_VISIBLE_DEVICES; in a container: docker run --gpus all ...",
+            "check CUDA_VISIBLE_DEVICES; in a container: docker run --gpus all ...",
         )
 
 
@@ -148,7 +148,7 @@ def _list_gpus(machine: Machine) -> list[str]:
 
 
 def interfaces(machine: Machine) -> Iterator[Finding]:
-    """Variables that name a network interface for gloo or NCCL: one that is not there makes them fail."""
+    """Check the variables that name a network interface for gloo or NCCL; a missing interface makes init() fail."""
     try:
         there = sorted(entry.name for entry in machine.path("sys/class/net").iterdir())
     except OSError:
@@ -167,18 +167,18 @@ def interfaces(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{name}={text}, but the interfaces are {', '.join(there) or 'unknown'}",
-            "processes do not find each other: init() waits, and fails",
+            "processes do not connect: init() times out",
             f"unset {name}",
         )
     if not wrong:
         yield Finding(
             "ok",
-            ", ".join(f"{name}={text}" for name, text in named.items()) or ", ".join(there) or "not told",
+            ", ".join(f"{name}={text}" for name, text in named.items()) or ", ".join(there) or "unknown",
         )
 
 
 def _matches_interface(pattern: str, there: list[str]) -> bool:
-    """As NCCL reads it: a beginning; "=" before it the whole name, "^" before it any but those."""
+    """Whether interfaces match a pattern of NCCL: a prefix; with "=" the full name; with "^" none of these."""
     if pattern.startswith("^"):
         return True
     if pattern.startswith("="):

@@ -1,4 +1,4 @@
-"""Threads of libraries, and the environment variables that steer them and Millrace."""
+"""Check library thread counts and the environment variables of libraries and Millrace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = (
     "OPENCV_FOR_THREADS_NUM",
 )
 OURS = "MILLRACE_"
-# Every variable of our own; tests/unit/cli/doctor compares with what the source reads.
+# All MILLRACE_* variables; tests/unit/cli/doctor compares them with the source.
 VARIABLES = (
     "MILLRACE_CACHE_KEY",
     "MILLRACE_CHECKPOINT_KEY",
@@ -45,12 +45,12 @@ def libraries(machine: Machine) -> Iterator[Finding]:
     shown = ", ".join(f"{name} {count}" for name, count in pools.items())
     most = max(pools.values())
     if most <= cores:
-        yield Finding("ok", f"{shown}; one each inside Millrace's workers")
+        yield Finding("ok", f"{shown}; one thread each inside Millrace's workers")
     else:
         yield Finding(
             "note",
             f"{shown}, on {cores} cores",
-            "Millrace holds them to one inside its workers; in the rest of your program they fight for the cores",
+            "Millrace limits them to one inside its workers; in the rest of your program they compete for the cores",
             f"export OMP_NUM_THREADS={cores} OPENBLAS_NUM_THREADS={cores}, and cv2.setNumThreads({cores})",
         )
     if not cv2.useOptimized():
@@ -66,26 +66,26 @@ def variables(machine: Machine) -> Iterator[Finding]:
     bad = False
     for name in NUMBERS:
         text = env.get(name, "")
-        # OpenMP allows a list, one number for each level of nesting
+        # OpenMP allows a list with one number per nesting level
         items = [item.strip() for item in text.split(",")] if text else []
         if any(not item.isdigit() or int(item) < 1 for item in items):
             bad = True
             yield Finding(
-                "warning", f"{name}={text} is not a number of threads", "libraries ignore it, or fail to load",
+                "warning", f"{name}={text} is not a number of threads", "libraries ignore it or fail to load",
                 f"export {name}={cores}",
             )  # fmt: skip
         elif items and int(items[0]) > cores:
             bad = True
             yield Finding(
-                "note", f"{name}={text} on {cores} cores", "threads wait for each other instead of working",
+                "note", f"{name}={text} on {cores} cores", "more threads than cores slow each other down",
                 f"export {name}={cores}",
             )  # fmt: skip
     if env.get("OMP_WAIT_POLICY", "").lower() == "active" or env.get("KMP_BLOCKTIME", "") == "infinite":
         bad = True
         yield Finding(
             "warning",
-            "idle OpenMP threads are told to spin",
-            "they take cores from the pipeline while they wait for work",
+            "idle OpenMP threads spin",
+            "they use cores that the pipeline needs",
             "unset OMP_WAIT_POLICY KMP_BLOCKTIME",
         )
     for name in sorted(name for name in env if name.startswith(OURS) and name not in VARIABLES):
@@ -95,8 +95,8 @@ def variables(machine: Machine) -> Iterator[Finding]:
         near = [known for known in VARIABLES if _is_similar(name, known)]
         yield Finding(
             "warning",
-            f"{name} is set, but Millrace knows no such variable",
-            f"did you mean {near[0]}?" if near else f"it knows {', '.join(VARIABLES)}",
+            f"{name} is set, but it is no variable of Millrace",
+            f"did you mean {near[0]}?" if near else f"known variables: {', '.join(VARIABLES)}",
             f'export {near[0]}="${name}"; unset {name}' if near else f"unset {name}",
         )
     if not bad:
@@ -106,7 +106,7 @@ def variables(machine: Machine) -> Iterator[Finding]:
             if name in env
         ]
         hidden = [item if "KEY" not in item else f"{item.partition('=')[0]}=(hidden)" for item in settings]
-        yield Finding("ok", ", ".join(hidden) if hidden else "none is set, none is needed")
+        yield Finding("ok", ", ".join(hidden) if hidden else "none is set")
 
 
 def _is_similar(name: str, known: str) -> bool:

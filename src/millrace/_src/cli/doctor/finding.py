@@ -1,4 +1,4 @@
-"""What a check says, and what it looks at."""
+"""Finding of a check, and the machine that the checks inspect."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ LEVELS: tuple[Level, ...] = ("ok", "note", "warning", "problem")
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One line of the diagnosis. What is not ok says what it means and how to mend it."""
+    """One finding. Findings that are not ok explain the effect and the fix."""
 
     level: Level
     summary: str
     impact: str = ""
     remedy: str = ""
-    # the name of the check, filled in from the list of checks
+    # the name of the check, set by the registry
     check: str = ""
 
 
 class Space(NamedTuple):
-    """Of a file system: bytes in all, bytes and entries free."""
+    """Space of a file system: total bytes, free bytes, free entries."""
 
     total: int
     free: int
@@ -43,14 +43,14 @@ def _file_system_space(path: Path) -> Space:
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What the checks look at. Tests put a folder in place of ``/`` and numbers in place of the system's."""
+    """The machine that the checks inspect. Tests replace ``/`` by a folder and the system's numbers by their own."""
 
     root: Path = Path("/")
     environ: Mapping[str, str] = dataclasses.field(default_factory=lambda: dict(os.environ))
     cores: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
     affinity: int = dataclasses.field(default_factory=lambda: len(os.sched_getaffinity(0)))
     temp: Path = dataclasses.field(default_factory=lambda: Path(tempfile.gettempdir()))
-    # folders to search for half-written record files
+    # folders to search for partial record files
     folders: tuple[Path, ...] = (Path(),)
     space: Callable[[Path], Space] = _file_system_space
     uid: int = dataclasses.field(default_factory=os.getuid)
@@ -60,7 +60,7 @@ class Machine:
         return self.root / name
 
     def read(self, name: str) -> str:
-        """A file of the system, "" when there is none."""
+        """Text of a system file; "" if it does not exist."""
         try:
             return self.path(name).read_text()
         except (OSError, ValueError):
@@ -68,17 +68,17 @@ class Machine:
 
     @property
     def groups(self) -> tuple[str, str]:
-        """Where the control groups are, and which of them are ours."""
+        """The folder of the control groups, and the file that lists those of this process."""
         return str(self.path("sys/fs/cgroup")), str(self.path("proc/self/cgroup"))
 
     @property
     def cache(self) -> Path:
-        """The user's cache folder, where indexes of large files are kept."""
+        """The user's cache folder, which contains indexes of large files."""
         home = Path(self.environ.get("HOME") or os.path.expanduser("~"))
         return Path(self.environ.get("XDG_CACHE_HOME") or home / ".cache") / "millrace"
 
     def clock_cost(self, calls: int = 20_000) -> float:
-        """Seconds that one look at the clock takes; the best of three, for others use the processor too."""
+        """Seconds per clock read; the best of three runs, since other programs use the processor too."""
         clock = time.perf_counter
         best = float("inf")
         for _ in range(3):
@@ -90,7 +90,7 @@ class Machine:
 
 
 def size(number: float) -> str:
-    """Bytes for people.
+    """Format a number of bytes.
 
     >>> size(999), size(64 << 20), size(25_769_803_776)
     ('999 bytes', '67.1 MB', '25.8 GB')

@@ -1,4 +1,4 @@
-"""The interpreter: version, kind of build, the global lock."""
+"""Check the interpreter: version, build, global interpreter lock, clock."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def interpreter(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "problem",
             "this Python is a 32-bit build",
-            "record files and shared memory are mapped, and do not fit into 32 bits",
-            "install a 64-bit Python and make a new environment with it: python3 -m venv .venv",
+            "memory-mapped record files do not fit into a 32-bit address space",
+            "install a 64-bit Python and create a new environment with it: python3 -m venv .venv",
         )
     if hasattr(sys, "gettotalrefcount"):
         yield Finding(
             "warning",
             "this Python is a debug build",
-            "every object costs several times as much",
-            "make the environment with a release build: python3 -m venv .venv",
+            "every operation is several times slower",
+            "create the environment with a release build: python3 -m venv .venv",
         )
     for name in ("PYTHONDEVMODE", "PYTHONMALLOC", "PYTHONASYNCIODEBUG", "PYTHONTRACEMALLOC"):
         if machine.environ.get(name):
             yield Finding(
                 "note",
                 f"{name}={machine.environ[name]}",
-                "a setting for finding bugs; the interpreter is slower with it",
+                "a debugging setting that slows the interpreter",
                 f"unset {name}",
             )
 
@@ -51,14 +51,14 @@ def lock(machine: Machine) -> Iterator[Finding]:
     elif free_build:
         yield Finding(
             "note",
-            "on, although this build can do without",
-            "a library that is not ready for it, or PYTHON_GIL=1, switched it on",
+            "on, although this is a free-threaded build",
+            "a library without free-threading support, or PYTHON_GIL=1, enabled it",
             "PYTHON_GIL=0 python script.py",
         )
     else:
         yield Finding(
             "ok",
-            "on: the built-in transforms run in parallel on threads, your own Python functions in turn "
+            "on: built-in transforms run in parallel on threads, Python functions one at a time "
             "(python_multiprocessing=True changes that)",
         )
 
@@ -68,7 +68,7 @@ def clock(machine: Machine) -> Iterator[Finding]:
     source = machine.read(f"{folder}/current_clocksource").strip() or "unknown"
     available = machine.read(f"{folder}/available_clocksource").split()
     cost = machine.clock_cost()
-    shown = f"{source}, {cost * 1e9:.0f} ns a look"
+    shown = f"{source}, {cost * 1e9:.0f} ns per read"
     if cost < 1e-6 and source not in ("hpet", "acpi_pm", "jiffies"):
         yield Finding("ok", shown)
         return
@@ -76,8 +76,8 @@ def clock(machine: Machine) -> Iterator[Finding]:
     yield Finding(
         "warning",
         shown,
-        "the clock asks the system each time; whatever measures small steps is slowed by it",
+        "each clock read is a system call; measuring short steps slows them down",
         f"echo {fast} | sudo tee /{folder}/current_clocksource"
         if fast and fast != source
-        else "boot with the kernel option tsc=reliable, or use another kind of virtual machine",
+        else "boot with the kernel option tsc=reliable, or use another type of virtual machine",
     )

@@ -1,4 +1,4 @@
-"""Memory: the machine's, the container's, and what is shared between processes."""
+"""Check memory: the machine, the container, shared memory."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def memory(machine: Machine) -> Iterator[Finding]:
         free = min(free, limit - _used_bytes(machine))
         total = limit
         shown = f"{size(max(0, free))} free of the container's {size(limit)}"
-    shown += f"; a pipeline may hold {size(total // 2)}"
+    shown += f"; a pipeline may use {size(total // 2)}"
     if free >= LITTLE:
         yield Finding("ok", shown)
     else:
         yield Finding(
             "problem" if free < TOO_LITTLE else "warning",
             shown,
-            "the system may end the process when a pipeline fills its queues",
-            f'ds.config.set_memory_budget("{max(16, int(free / 2e6))}MB"), or stop what holds the memory: top -o %MEM',
+            "the system may kill the process when a pipeline fills its queues",
+            f'ds.config.set_memory_budget("{max(16, int(free / 2e6))}MB"), or stop other programs: top -o %MEM',
         )
 
 
 def _used_bytes(machine: Machine) -> int:
-    """What the group holds, without the file cache that the kernel gives up when asked."""
+    """Memory of the control group in use, without the file cache that the kernel can reclaim."""
     names = {1: "memory.usage_in_bytes", 2: "memory.current"}
     for version, folder in group_folders("memory", *machine.groups):
         used = read_number(folder / names[version])
@@ -58,14 +58,14 @@ def shared_memory(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{shown}, and this system has no memfd_create",
-            "chunks of worker processes travel through /dev/shm, and wait when it is full",
+            "worker processes send chunks through /dev/shm, and wait when it is full",
             larger,
         )
     elif space is None or space.free < SMALL_SHM:
         yield Finding(
             "note",
             shown,
-            "Millrace does not need it (its memory has no name); PyTorch's workers and Ray in the same job do",
+            "Millrace does not need it (it uses memfd); PyTorch's workers and Ray do",
             larger,
         )
     else:

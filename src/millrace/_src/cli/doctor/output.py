@@ -1,4 +1,4 @@
-"""The diagnosis for people: a table on a terminal, lines elsewhere."""
+"""Print the findings: a table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN_MARKS = {"ok": "+", "note": "i", "warning": "!", "problem": "x", "remedy"
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many of each level.
+    """Number of findings per level.
 
     >>> summary([Finding("ok", "x"), Finding("note", "y"), Finding("ok", "z")])
     'no problems, 1 note, 2 ok'
@@ -35,7 +35,7 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """What is fine first; what wants attention last, next to the prompt."""
+    """Print the findings by level; problems come last, next to the prompt."""
     ordered = sorted(findings, key=lambda finding: LEVELS.index(finding.level))
     if console.is_terminal:
         console.print(_build_table(ordered, _MARKS if console.encoding.startswith("utf") else _PLAIN_MARKS))

@@ -1,4 +1,4 @@
-"""Ray, for pipelines and models on a cluster: installed, new enough, and reachable where an address is set."""
+"""Check Ray: installation, version, and the cluster at RAY_ADDRESS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXTRA, SERVE_EXTRA = "ray", "rayserve"
 def cluster(machine: Machine) -> Iterator[Finding]:
     version = version_of("ray")
     if version is None:
-        yield Finding("ok", f"not installed; run_on('ray') wants {install_command(EXTRA, otherwise=EXTRA)}")
+        yield Finding("ok", f"not installed; run_on('ray') needs {install_command(EXTRA, otherwise=EXTRA)}")
         return
     wanted = newer_than("ray", version)
     if wanted:
@@ -33,9 +33,7 @@ def cluster(machine: Machine) -> Iterator[Finding]:
         return
     address = machine.environ.get("RAY_ADDRESS", "")
     if not address:
-        yield Finding(
-            "ok", f"Ray {version}; no RAY_ADDRESS: it is started on this machine when it is asked for"
-        )
+        yield Finding("ok", f"Ray {version}; no RAY_ADDRESS: it is started on this machine when needed")
         return
     why = _connection_error(address)
     if why:
@@ -46,42 +44,42 @@ def cluster(machine: Machine) -> Iterator[Finding]:
             "ray start --address=HOST:PORT on this machine, or unset RAY_ADDRESS",
         )
     else:
-        yield Finding("ok", f"Ray {version}, RAY_ADDRESS={address} answers")
+        yield Finding("ok", f"Ray {version}, RAY_ADDRESS={address} is reachable")
 
 
 def ray_serve(machine: Machine) -> Iterator[Finding]:
-    """Whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
+    """Check whether ``millrace serve --ray`` can start: Ray Serve needs more libraries than Ray."""
     wants = install_command(SERVE_EXTRA, otherwise="ray[serve]")
     version = version_of("ray")
     lacking = _missing_libraries() if version is not None else []
-    # Some come with other libraries: where only a few are missing, the installation is broken.
+    # Other libraries install some of them: where only a few are missing, the installation is broken.
     if version is None or len(lacking) > 2:
-        yield Finding("ok", f"not installed; `millrace serve --ray` wants {wants}")
+        yield Finding("ok", f"not installed; `millrace serve --ray` needs {wants}")
     elif lacking:
         yield Finding(
             "warning", f"{', '.join(lacking)} missing", "`millrace serve --ray` does not start", wants
         )
     elif newer_than("ray", version):
-        yield Finding("ok", f"of Ray {version}; see there")
+        yield Finding("ok", f"of Ray {version}; see the check of Ray")
     else:
         yield Finding("ok", f"of Ray {version}, with its libraries")
 
 
 def _missing_libraries() -> list[str]:
-    """The libraries of Ray's extra `serve` that are not installed."""
+    """Libraries of Ray's extra `serve` that are not installed."""
     missing = set()
     for line in importlib.metadata.requires("ray") or []:
         name = re.match(r"[\w.-]+", line)
-        # a line for some Pythons only has a twin for the others
+        # requirements with a python_version marker occur once per Python version
         if name and re.search(r"extra == ['\"]serve['\"]", line) and "python_version" not in line:
             missing.add(name[0])
     return sorted(name for name in missing if version_of(name) is None)
 
 
 def _connection_error(address: str) -> str:
-    """Why nobody answers there; "" when somebody does, or where only Ray can tell."""
+    """Why the address is unreachable; "" if it is reachable, or if only Ray can find out."""
     if address in ("auto", "local"):
         return ""
     if "://" in address:
-        return "a client address; pipelines want HOST:PORT of a cluster that this machine is a node of"
+        return "a client address; pipelines need HOST:PORT of a cluster that includes this machine"
     return connection_error(address)

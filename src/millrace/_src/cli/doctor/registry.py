@@ -1,4 +1,4 @@
-"""The list of all checks, in the order in which they are shown."""
+"""Registry of all checks, in display order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CHECKS", "diagnose"]
 
 Check = Callable[[Machine], Iterable[Finding]]
 
-# A room with needs of its own (a device, a server) adds a line here and a function in a file of its own.
+# A new check is a function in a file of this package and a line here.
 CHECKS: dict[str, Check] = {
     "python": python.interpreter,
     "global interpreter lock": python.lock,
@@ -59,7 +59,7 @@ CHECKS: dict[str, Check] = {
 
 
 def diagnose(machine: Machine, checks: Mapping[str, Check] = CHECKS) -> Iterator[Finding]:
-    """Every finding of every check. A check that fails is a finding too, never the end of the others."""
+    """Run the checks and yield their findings. A check that fails yields a finding; the others still run."""
     for name, function in checks.items():
         try:
             for finding in function(machine):
@@ -68,7 +68,7 @@ def diagnose(machine: Machine, checks: Mapping[str, Check] = CHECKS) -> Iterator
             yield Finding(
                 "warning",
                 f"this check failed: {type(error).__name__}: {error}",
-                "nothing is known about this point",
-                "report it, with the output of: millrace version",
+                "its result is unknown",
+                "report it with the output of: millrace version",
                 name,
             )

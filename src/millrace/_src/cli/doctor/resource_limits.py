@@ -1,4 +1,4 @@
-"""Limits on this process: ``ulimit``, and those of the container and the kernel that work alike."""
+"""Check resource limits: ``ulimit``, and similar limits of the container and the kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAPS = 65530
 
 
 def _read_limit(machine: Machine, name: str) -> tuple[int | None, int | None]:
-    """Soft and hard limit; None is unlimited (or not told)."""
+    """Soft and hard limit; None for unlimited or unknown."""
     match = re.search(rf"^{name} +(\S+) +(\S+)", machine.read("proc/self/limits"), re.MULTILINE)
     return (_parse_number(match[1]), _parse_number(match[2])) if match else (None, None)
 
@@ -40,7 +40,7 @@ def open_files(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "problem" if soft < FEW_FILES else "warning",
             f"{soft} (hard limit {'unlimited' if hard is None else hard})",
-            "each worker process, record file and socket takes some; a large set ends with 'Too many open files'",
+            "each worker process, record file and socket uses some; large datasets fail with 'Too many open files'",
             _raise_command("n", 4096, hard, "nofile"),
         )
 
@@ -66,18 +66,18 @@ def _check_tasks(most: int | None, used: int, where: str, remedy: str) -> Iterat
     yield Finding(
         "warning" if tight else "note",
         shown,
-        'every thread counts; when none is left, starting one fails with "can\'t start new thread"',
+        'every thread counts; beyond the limit, starting one fails with "can\'t start new thread"',
         remedy,
     )
 
 
 def _count_threads(machine: Machine) -> int:
-    """Threads of all processes of this user."""
+    """Number of threads of all processes of this user."""
     total = 0
     for status in machine.path("proc").glob("[0-9]*/status"):
         try:
             text = status.read_text()
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         owner = re.search(r"^Uid:\s+(\d+)", text, re.MULTILINE)
         threads = re.search(r"^Threads:\s+(\d+)", text, re.MULTILINE)
@@ -94,8 +94,8 @@ def address_space(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             size(soft),
-            "mapped files and shared memory count although they take no memory: reading large records may fail",
-            "ulimit -v unlimited, and ds.config.set_memory_budget() to bound what is really held",
+            "mapped files and shared memory count although they use no memory: reading large records may fail",
+            "ulimit -v unlimited, and ds.config.set_memory_budget() to limit the memory in use",
         )
 
 
@@ -104,7 +104,7 @@ def locked_memory(machine: Machine) -> Iterator[Finding]:
     if soft is None:
         yield Finding("ok", "unlimited")
     else:
-        yield Finding("ok", f"{size(soft)}; only transfers over InfiniBand want more")
+        yield Finding("ok", f"{size(soft)}; only InfiniBand transfers need more")
 
 
 def mappings(machine: Machine) -> Iterator[Finding]:
@@ -115,6 +115,6 @@ def mappings(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             str(most),
-            "a shuffle window of chunks from worker processes keeps a map for each",
+            "a shuffle window of chunks from worker processes keeps one mapping per chunk",
             f"sudo sysctl vm.max_map_count={MAPS}",
         )

@@ -1,4 +1,4 @@
-"""What a server of models needs: its libraries, and a port to listen on."""
+"""Check what the model server needs: libraries and a free port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .finding import Finding, Machine
 __all__ = ["serving"]
 
 PORT, EXTRA = 8000, "serve"
-# distribution -> its module
+# distribution -> module
 NEEDED = {
     "starlette": "starlette",
     "uvicorn": "uvicorn",
@@ -29,12 +29,12 @@ MNN = {"MNN": "MNN"}
 
 
 def serving(machine: Machine) -> Iterator[Finding]:
-    """Whether ``millrace serve`` can start, and what it would lack."""
+    """Check whether ``millrace serve`` can start, and which features are missing."""
     there = [name for name in (NEEDED | GRPC | QUICK | ONNX | MNN) if version_of(name) is not None]
     lacking = _missing_libraries(NEEDED)
     if "starlette" in lacking and "uvicorn" in lacking:
         yield Finding(
-            "ok", f"not installed, and only needed for `millrace serve`: {install_command(EXTRA, 'uvicorn')}"
+            "ok", f"not installed, needed only for `millrace serve`: {install_command(EXTRA, 'uvicorn')}"
         )
         return
     if lacking:
@@ -48,8 +48,8 @@ def serving(machine: Machine) -> Iterator[Finding]:
     shown = ", ".join(f"{name} {version_of(name)}" for name in there)
     yield Finding("ok", f"{shown}; port {PORT} {_check_port(PORT)}")
     for libraries, means in (
-        (GRPC, "--grpc-port fails; HTTP works without"),
-        (QUICK, "HTTP is read several times more slowly"),
+        (GRPC, "--grpc-port fails; HTTP works without it"),
+        (QUICK, "HTTP requests are parsed several times more slowly"),
         (ONNX, "ONNX files cannot be served; archives can"),
     ):
         if absent := _missing_libraries(libraries):
@@ -61,7 +61,7 @@ def _missing_libraries(libraries: dict[str, str]) -> list[str]:
     for name, module in libraries.items():
         try:
             there = find_spec(module) is not None
-        except ModuleNotFoundError:  # of the package that it stands in
+        except ModuleNotFoundError:  # of the parent package
             there = False
         if not there:
             missing.append(name)
@@ -69,11 +69,11 @@ def _missing_libraries(libraries: dict[str, str]) -> list[str]:
 
 
 def _check_port(number: int) -> str:
-    """Whether the usual port can be had."""
+    """Whether the default port is free."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind(("127.0.0.1", number))
         except OSError:
-            return "is taken: give --port another"
+            return "is in use: choose another with --port"
     return "is free"

@@ -1,7 +1,7 @@
-"""What runs that died have left: scratch folders, sockets, spilled data, half-written files, lost workers.
+"""Find leftovers of dead runs: scratch folders, sockets, spilled data, partial files, orphaned workers.
 
-The engine's own shared memory has no name, so none of it can be left. Only what belongs to this user and to no
-living process is ever counted, and ``--clean`` looks again before it removes each piece.
+The engine's shared memory is anonymous, so none of it can be left. Only files of this user that belong to no
+living process are counted, and ``--clean`` checks each file again before it removes it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .finding import Finding, Machine, size
 
 __all__ = ["StaleFile", "find", "remove"]
 
-# A file under its temporary name while it is written: record files, their indexes, saved TFRecords.
+# Temporary name of a file that is being written: record files, their indexes, saved TFRecords.
 _DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<token>[0-9a-f]{16})\.tmp(\.sealed)?")
 _JOURNAL = re.compile(r"\.(?P<name>.+)\.commit")
-# Between closing a file and renaming it nobody holds it: what has just changed is left alone.
+# Between closing and renaming a file no process holds it: recently changed files are skipped.
 QUIET_SECONDS = 600
 MUCH = 1 << 30
 
 
 @dataclasses.dataclass(frozen=True)
 class StaleFile:
-    """A file, socket or folder that nobody will ever need."""
+    """A leftover file, socket or folder."""
 
     path: Path
     bytes: int
 
 
 def find(machine: Machine) -> list[StaleFile]:
-    """Everything of this user that dead processes left in the places Millrace writes to."""
+    """Leftovers of this user's dead processes in the folders that Millrace writes to."""
     paths = [
         path
         for folder in _scratch_folders(machine)
@@ -54,7 +54,7 @@ def find(machine: Machine) -> list[StaleFile]:
 
 
 def remove(leftover: StaleFile, machine: Machine) -> bool:
-    """Remove it, unless somebody has taken it up since."""
+    """Remove a leftover, unless a process uses it again."""
     path = leftover.path
     if not _is_mine(path, machine):
         return False
@@ -77,13 +77,13 @@ def leftovers(machine: Machine) -> Iterator[Finding]:
     files = find(machine)
     total = sum(one.bytes for one in files)
     if not files:
-        yield Finding("ok", "none in the temporary, cache and shared-memory folders, nor here")
+        yield Finding("ok", "none in the temporary, cache, shared-memory and current folders")
     else:
         names = ", ".join(str(one.path) for one in files[:3]) + (", ..." if len(files) > 3 else "")
         yield Finding(
             "warning" if total > MUCH else "note",
             f"{len(files)} with {size(total)}: {names}",
-            "processes that were killed left them; they only take room",
+            "killed processes left them; they only use space",
             "millrace doctor --clean" + "".join(f" {f}" for f in machine.folders if f != Path()),
         )
     yield from _find_unfinished(machine)
@@ -120,7 +120,7 @@ def _token_of(path: Path) -> str:
 
 
 def _held_tokens(drafts: list[Path], machine: Machine) -> set[str]:
-    """Tokens of writers that live: a file of theirs is locked, open somewhere, or fresh."""
+    """Tokens of live writers: one of their files is locked, open, or recently changed."""
     if not drafts:
         return set()
     opened = _open_files(machine)
@@ -153,7 +153,7 @@ def _is_locked(path: Path, state: os.stat_result) -> bool:
 
 
 def _open_files(machine: Machine) -> set[tuple[int, int]]:
-    """(device, inode) of every file that a process we may look into has open."""
+    """(device, inode) of every open file of the processes that this user may inspect."""
     open_files = set()
     for folder in machine.path("proc").glob("[0-9]*/fd"):
         for path in _list_entries(folder):
@@ -173,21 +173,21 @@ def _size_of(path: Path) -> int:
 
 
 def _find_unfinished(machine: Machine) -> Iterator[Finding]:
-    """Sets whose writer stopped between writing all files and renaming all of them."""
+    """Record sets whose writer stopped after writing all files and before renaming all of them."""
     for folder in machine.folders:
         for path in _list_entries(folder):
             match = _JOURNAL.fullmatch(path.name)
             if match and path.is_file() and time.time() - path.stat().st_mtime > QUIET_SECONDS:
                 yield Finding(
                     "note",
-                    f"the writer of {folder / match['name']} stopped while it put the set in place",
-                    "all its files are complete; the first that reads the set finishes the renaming",
+                    f"the writer of {folder / match['name']} stopped while it renamed the files of the set",
+                    "all files are complete; the first reader finishes the renaming",
                     f"millrace record verify {folder / match['name']}",
                 )
 
 
 def _lost_workers(machine: Machine) -> Iterator[Finding]:
-    """Worker processes end with their parent; one that did not is stuck in the kernel or stopped."""
+    """Find orphaned workers: a worker ends with its parent unless it is stopped or blocked in the kernel."""
     lost = []
     for status in machine.path("proc").glob("[0-9]*/status"):
         try:
@@ -204,6 +204,6 @@ def _lost_workers(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{len(lost)} worker processes whose parent is gone",
-            "they hold memory and may use a core",
+            "they use memory and possibly a core",
             f"kill -9 {' '.join(lost)}",
         )

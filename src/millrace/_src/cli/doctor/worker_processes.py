@@ -1,4 +1,4 @@
-"""Worker processes: how they are started, whether that is safe, and whether it works here."""
+"""Check worker processes: start method, its safety, and a trial run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .finding import Finding, Machine
 
 __all__ = ["start_method", "trial"]
 
-PATIENCE = 30.0  # seconds; a trial takes less than one
+PATIENCE = 30.0  # seconds; a trial takes less than one second
 
-# A whole small pipeline in a process of its own: what hangs or crashes there, does so there.
+# A small pipeline in a separate process, so that a hang or crash does not affect the command.
 TRIAL = """
 import millrace.dataset as ds
 ds.config.set_multiprocessing_timeout_interval(20)
@@ -30,11 +30,11 @@ def start_method(machine: Machine) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "fork",
-            "a fork copies locks that threads of this process hold: a worker may hang, and CUDA does not work in it",
+            "a fork copies locks held by threads of this process: a worker may hang, and CUDA does not work in it",
             'ds.config.set_multiprocessing_start_method("forkserver")',
         )
     else:
-        yield Finding("ok", f"{method}: safe beside threads and CUDA, and scripts need no __main__ guard")
+        yield Finding("ok", f"{method}: safe with threads and CUDA, and scripts need no __main__ guard")
 
 
 def trial(machine: Machine) -> Iterator[Finding]:
@@ -46,17 +46,17 @@ def trial(machine: Machine) -> Iterator[Finding]:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         yield Finding(
-            "problem", f"two of them did not finish eight rows in {PATIENCE:.0f} s",
+            "problem", f"two workers did not finish eight rows in {PATIENCE:.0f} s",
             "python_multiprocessing=True would hang", command,
         )  # fmt: skip
         return
     if done.returncode == 0 and done.stdout.strip() == "[36]":
-        yield Finding("ok", "two were started, worked and ended")
+        yield Finding("ok", "two workers started, ran and ended")
         return
     reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     yield Finding(
         "problem",
-        f"a pipeline with two of them failed: {reason}",
+        f"a pipeline with two workers failed: {reason}",
         "python_multiprocessing=True cannot be used",
         command,
     )

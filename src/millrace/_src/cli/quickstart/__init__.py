@@ -1,4 +1,4 @@
-"""``millrace quickstart``: images, records, a pipeline, its report, an exact resume; then training and serving."""
+"""``millrace quickstart``: create images and records, run a pipeline, resume it exactly; then train and serve."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ from .synthetic_images import CLASSES, write_image
 __all__ = ["add_arguments", "run"]
 
 EPILOG = """\
-The folder keeps the images, the record files, pipeline.py and report.html, for
-you to go on with. Run the command again and it starts anew. --train goes on
-from there: train.py learns the records, is killed, and goes on, bit for bit.
---serve goes on from that: the trained net answers over HTTP, and ask.py asks.
+The folder keeps the images, the record files, pipeline.py and report.html. Run
+the command again to start from the beginning. --train continues there:
+train.py trains on the records, is killed, and resumes with the same bits.
+--serve comes next: it serves the trained model over HTTP and sends requests to
+it.
 
 examples:
   millrace quickstart
@@ -63,7 +64,7 @@ data = data.map(vision.HWC2CHW(), input_columns="image")
 data = data.batch(32)
 """
 
-MARK = ".millrace-quickstart"  # only a folder with this file in it is ever emptied
+MARK = ".millrace-quickstart"  # only a folder that contains this file is emptied
 RECORD = "shapes.mindrecord"
 ROWS_AT_ONCE = 64
 
@@ -71,23 +72,28 @@ ROWS_AT_ONCE = 64
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.epilog = EPILOG
-    parser.add_argument("--images", type=count, default=600, metavar="N", help="how many to make (600)")
     parser.add_argument(
-        "--epochs", type=count, default=2, metavar="N", help="how many times to read them (2)"
+        "--images", type=count, default=600, metavar="N", help="number of images to create (default: 600)"
     )
-    parser.add_argument("--workers", type=count, metavar="N", help="workers (as many as there are cores)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of every random choice (1)")
+    parser.add_argument("--epochs", type=count, default=2, metavar="N", help="number of epochs (default: 2)")
     parser.add_argument(
-        "--train", action="store_true", help="train a net on the records of the last quickstart"
+        "--workers", type=count, metavar="N", help="number of workers (default: number of cores)"
     )
-    parser.add_argument("--serve", action="store_true", help="serve the net that --train has trained")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     parser.add_argument(
-        "--folder", type=Path, default=Path("millrace-quickstart"), help="where to work (millrace-quickstart)"
+        "--train", action="store_true", help="train a model on the records of the last quickstart"
+    )
+    parser.add_argument("--serve", action="store_true", help="serve the model that --train has trained")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("millrace-quickstart"),
+        help="working folder (default: millrace-quickstart)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make images, write records, run the pipeline, show the report, stop and resume; or train on the records."""
+    """Create images and records, run the pipeline, show the report, stop and resume; or train, or serve."""
     console = new_console(highlight=False, soft_wrap=True)
     folder: Path = arguments.folder
     if arguments.train:
@@ -98,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         _prepare_folder(folder)
     except OSError as error:
         reason = error.strerror or error
-        return fail("quickstart", f"{folder}: {reason}; choose another place with --folder")
+        return fail("quickstart", f"{folder}: {reason}. Choose another folder with --folder")
     cores = available_cores()
     console.print(
         f"[bold]Millrace quickstart[/bold]: {arguments.images} images, {cores} core{'s' if cores > 1 else ''}, "
@@ -124,16 +130,16 @@ def run(arguments: argparse.Namespace) -> int:
         return fail("quickstart", str(error))
     _print_next_steps(
         console,
-        (f"quickstart --train --folder {folder}", "a net learns from these records, is killed, and goes on"),
-        (f"bench {folder / 'pipeline.py'}", "how fast it loads, and what the machine could do"),
-        (f"record inspect {folder / RECORD}", "look into the record file"),
-        ("doctor", "what to mend on this machine"),
+        (f"quickstart --train --folder {folder}", "train on these records, kill the run, and resume it"),
+        (f"bench {folder / 'pipeline.py'}", "measure the pipeline and this machine"),
+        (f"record inspect {folder / RECORD}", "inspect the record file"),
+        ("doctor", "check this machine for problems"),
     )
     return 0 if same else 1
 
 
 def _run_training_part(console: Console, arguments: argparse.Namespace) -> int:
-    """The part that computes, in the folder that the first part has left."""
+    """The training part; it uses the folder of the first part."""
     folder: Path = arguments.folder
     if not (folder / RECORD).is_file():
         return fail(
@@ -141,7 +147,7 @@ def _run_training_part(console: Console, arguments: argparse.Namespace) -> int:
             f"{folder / RECORD} is not there; run {_program_name()} quickstart --folder {folder} first",
         )
     try:
-        load_runtime()  # is what computes installed?
+        load_runtime()  # fails early if PyTorch is not installed
     except MillraceError as error:
         return fail("quickstart", str(error))
     from .training import run_training
@@ -149,13 +155,14 @@ def _run_training_part(console: Console, arguments: argparse.Namespace) -> int:
     status = run_training(console, folder, RECORD, arguments.seed)
     if status == 0:
         _print_next_steps(
-            console, (f"quickstart --serve --folder {folder}", "the net answers over HTTP (extra serve)")
+            console,
+            (f"quickstart --serve --folder {folder}", "serve the model over HTTP (needs the extra: serve)"),
         )
     return status
 
 
 def _run_serving_part(console: Console, folder: Path) -> int:
-    """The part that serves, in the folder that the second part has left."""
+    """The serving part; it uses the folder of the training part."""
     from .serving import ARCHIVE, run_serving
 
     if not (folder / ARCHIVE).is_file():
@@ -167,13 +174,13 @@ def _run_serving_part(console: Console, folder: Path) -> int:
     if status == 0:
         _print_next_steps(
             console,
-            (f"serve {folder / ARCHIVE}", "the same as a server that stays, at port 8000; Ctrl-C ends it"),
+            (f"serve {folder / ARCHIVE}", "serve it at port 8000 until Ctrl-C"),
         )
     return status
 
 
 def _prepare_folder(folder: Path) -> None:
-    """A folder to work in: new, empty, or that of an earlier quickstart, whose files go."""
+    """Prepare the working folder: new, empty, or of an earlier quickstart, whose files are removed."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / MARK).is_file():
         shutil.rmtree(folder)
@@ -198,7 +205,7 @@ def _create_images(meter: TaskProgressBar, folder: Path, images: int) -> list[Pa
 
 def _write_records(meter: TaskProgressBar, files: list[Path], target: Path) -> None:
     writer = FileWriter(str(target))
-    writer.add_schema({"image": {"type": "bytes"}, "label": {"type": "int32"}}, "shapes to tell apart")
+    writer.add_schema({"image": {"type": "bytes"}, "label": {"type": "int32"}}, "shapes to classify")
     with meter.task("writing", len(files)) as step:
         for start in range(0, len(files), ROWS_AT_ONCE):
             part = files[start : start + ROWS_AT_ONCE]
@@ -224,7 +231,7 @@ def _run_epochs(console: Console, data: ds.Dataset, epochs: int, images: int) ->
 
 
 def _print_report(console: Console, data: ds.Dataset, page: Path) -> None:
-    _print_title(console, "What happened: data.report()")
+    _print_title(console, "Report of the run: data.report()")
     report = data.report()
     for line in table(report):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
@@ -233,12 +240,12 @@ def _print_report(console: Console, data: ds.Dataset, page: Path) -> None:
     lines = textwrap.wrap(diagnosis, min(console.width, 100), break_on_hyphens=False, break_long_words=False)
     console.print("\n".join(lines), markup=False)
     report.to_html(page, title="Millrace quickstart")
-    console.print(f"\nThe same as a page, with the plan as a graph: {page}", markup=False)
+    console.print(f"\nThe report as a page with the plan as a graph: {page}", markup=False)
 
 
 def _check_resume(console: Console, data: ds.Dataset) -> bool:
-    """Stop in the middle of an epoch, go on from the saved state, and compare."""
-    _print_title(console, "Stop and go on: iterator.state()")
+    """Stop in the middle of an epoch, resume from the saved state, and compare."""
+    _print_title(console, "Stop and resume: iterator.state()")
     middle = data.get_dataset_size() // 2
     with contextlib.closing(data.create_dict_iterator(num_epochs=1, output_numpy=True)) as iterator:
         for _ in range(middle):
@@ -256,12 +263,12 @@ def _check_resume(console: Console, data: ds.Dataset) -> bool:
     console.print(
         f"Stopped after {middle} batch{'es' if middle != 1 else ''}; the state is {len(saved)} characters of JSON."
     )
-    console.print(f"A new iterator went on with batch {middle + 1}: {outcome}.")
+    console.print(f"A new iterator resumed with batch {middle + 1}: {outcome}.")
     return same
 
 
 def _print_next_steps(console: Console, *commands: tuple[str, str]) -> None:
-    """Commands that work when they are copied, wherever the program lies."""
+    """Print commands to copy, with the path of this program where it needs one."""
     program = _program_name()
     _print_title(console, f"Command{'s' if len(commands) > 1 else ''} to try next")
     for command, text in commands:
@@ -270,7 +277,7 @@ def _print_next_steps(console: Console, *commands: tuple[str, str]) -> None:
 
 
 def _program_name() -> str:
-    """What the user has to type for this very command."""
+    """The command line that runs this program."""
     here = Path(sys.executable).with_name("millrace")
     program = shutil.which("millrace")
     if program and os.path.realpath(program) == os.path.realpath(here):

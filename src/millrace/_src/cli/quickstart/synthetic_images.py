@@ -1,4 +1,4 @@
-"""A small labelled image set: shapes on a textured ground, the same ones each time."""
+"""A small labelled image set: shapes on a textured background, the same in each run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEED = 20_261_115
 
 
 def write_image(folder: Path, number: int) -> Path:
-    """Draw one image and write it as ``folder/class/number.jpg``."""
+    """Render one image and write it as ``folder/class/number.jpg``."""
     shape = CLASSES[number % len(CLASSES)]
     path = folder / shape / f"{number:05}.jpg"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def write_image(folder: Path, number: int) -> Path:
 
 
 def render_image(number: int) -> Image.Image:
-    """The number-th image. Its class is the number modulo the classes."""
+    """Render the image with this number. Its class is the number modulo the number of classes."""
     stream = RandomStream.for_rows(np.array([number], np.uint64), seed=SEED, epoch=0, op=1)
 
     def pick(slot: int, low: float, high: float) -> float:
@@ -47,7 +47,7 @@ def render_image(number: int) -> Image.Image:
 
 @functools.cache
 def _wave_pattern(class_index: int) -> npt.NDArray[np.float32]:
-    """A pattern with fine detail, so that decoding costs what it costs for photographs."""
+    """A pattern with fine detail, so that decoding costs as much as for photographs."""
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
     coarse = np.sin(x / (21 + 3 * class_index)) + np.cos(y / (17 + 2 * class_index))
     return coarse + 0.5 * np.sin((x * y) / (90 + 11 * class_index)) + 0.3 * np.sin(x * 1.9 + y * 2.3)
@@ -64,7 +64,7 @@ Point = tuple[float, float]
 
 
 def _polygon(centre: Point, radii: list[float], turn: float) -> list[Point]:
-    """Corners at equal angles, at these distances in turn."""
+    """Corners of a polygon at equal angles, at these distances."""
     step = math.tau / len(radii)
     x, y = centre
     return [

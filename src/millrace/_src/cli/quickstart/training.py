@@ -1,4 +1,4 @@
-"""The second half of ``millrace quickstart``: a net learns the shapes, is killed, and goes on to the same bits."""
+"""The second part of ``millrace quickstart``: train a model, kill the run, and resume it with the same bits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ARCHIVE", "error_of", "run_training", "run_script"]
 ARCHIVE = "shapes.mindir"
 
 SCRIPT = '''\
-"""A small net learns the drawn shapes. Killed at any moment, it goes on with --resume, to the same bits."""
+"""Train a small network on the shapes. After a kill, --resume continues the run with the same bits."""
 
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ here = Path(__file__).parent
 ms.set_seed({seed})
 ms.set_context(mode=ms.GRAPH_MODE)
 
-# four fifths of the records are learned from, one fifth is held out
+# four fifths of the records are for training, one fifth is held out
 learned, held_out = ds.MindDataset(str(here / "{record}"), shuffle=True).split([0.8, 0.2])
 scaled = [vision.Normalize([60, 60, 60], [40, 40, 40]), vision.HWC2CHW()]
 crop = vision.RandomCropDecodeResize(SIZE, scale=(0.8, 1.0), ratio=(1.2, 1.45))
@@ -66,7 +66,7 @@ ms.save_checkpoint(net, str(here / f"{{folder.name}}.ckpt"))
 print(f"accuracy on the records held out: {{accuracy:.1%}}\\n")
 print(model.report())
 
-# one file for a server: the net, and before it what the pictures held out went through
+# one file for a server: the network, and the transforms of the evaluation before it
 inputs = [ms.Tensor(shape=[None, 3, SIZE, SIZE], dtype=ms.float32)]
 names = {classes}
 after = [serve.ArgMax(), serve.Labels(names)]
@@ -78,11 +78,11 @@ KILL_AFTER = 2
 
 
 def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
-    """Train, train again with a kill in the middle, and compare; 0 where all went as it should."""
+    """Train, train again with a kill in the middle, and compare. Exit status: 0 success."""
     script = folder / "train.py"
     names = textwrap.fill(json.dumps(CLASSES), 70, subsequent_indent=" " * 4)
     script.write_text(SCRIPT.format(seed=seed, record=record, classes=names, archive=ARCHIVE))
-    console.print(f"\n[bold]Training a small net on the same records ({script})[/bold]\n")
+    console.print(f"\n[bold]Training a small network on the same records ({script})[/bold]\n")
     console.print(
         textwrap.indent(script.read_text().partition("# four fifths")[2].rstrip(), "  "), markup=False
     )
@@ -92,11 +92,11 @@ def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
     if done.returncode:
         return fail("quickstart", f"{script} failed: {error_of(done.stderr)}")
     console.print(done.stdout.rstrip(), markup=False, highlight=False)
-    console.print(f"\nThat took {time.monotonic() - began:.0f} s.", markup=False)
+    console.print(f"\nThis took {time.monotonic() - began:.0f} s.", markup=False)
     console.print("\n[bold]Killed, and resumed from its last checkpoint[/bold]\n")
     at = _run_and_kill(script, folder / "killed")
     if at is None:
-        console.print("With so few records the run was over before it could be killed; try more images.")
+        console.print("The run ended before it could be killed: there are too few records. Try more images.")
         return 0
     done = run_script(script, "killed", "--resume")
     if done.returncode:
@@ -104,15 +104,15 @@ def run_training(console: Console, folder: Path, record: str, seed: int) -> int:
     same = _read_weights(folder / "killed") == _read_weights(folder / "whole")
     outcome = "the same, bit for bit" if same else "NOT the same: this is a bug, please report it"
     console.print(
-        f"A second run got SIGKILL after {at}. A third went on from that file, which holds weights, optimizer,\n"
-        f"random numbers and the place in the data. Its final weights are {outcome}.",
+        f"A second run got SIGKILL after {at}. A third resumed from that file, which holds weights, optimizer,\n"
+        f"random states and the position in the data. Its final weights are {outcome}.",
         markup=False,
     )
     return 0 if same else 1
 
 
 def run_script(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python file as this program runs, and keep what it says."""
+    """Run a Python file with this interpreter, and capture its output."""
     return subprocess.run(_script_command(script, *options), capture_output=True, text=True, check=False)
 
 
@@ -121,7 +121,7 @@ def _script_command(script: Path, *options: str) -> list[str]:
 
 
 def _run_and_kill(script: Path, saved: Path) -> str | None:
-    """Start it, and kill it without warning once some checkpoints are there; gives the last one's name."""
+    """Start the script, and send SIGKILL after some checkpoints; returns the name of the last one."""
     process = subprocess.Popen(
         _script_command(script, saved.name), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -139,7 +139,7 @@ def _run_and_kill(script: Path, saved: Path) -> str | None:
 
 
 def error_of(text: str) -> str:
-    """The error that a traceback ends with; the lines that belong to it are indented."""
+    """The last error of a traceback with its indented lines."""
     return next(
         (line for line in reversed(text.splitlines()) if line.strip() and not line.startswith(" ")), ""
     )

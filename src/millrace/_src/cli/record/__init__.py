@@ -1,4 +1,4 @@
-"""``millrace record``: look into MindRecord files, check them, mend them, make them."""
+"""``millrace record``: inspect, verify, repair and create MindRecord files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SOURCE_FORMATS = ("folder", "mnist", "cifar10", "cifar100", "imagenet", "csv", 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One sub-command for each thing that can be done."""
+    """Add one sub-command for each action."""
     parser.epilog = (
         "examples:\n"
         "  millrace record inspect train.mindrecord0 --sheet train.png\n"
@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  millrace record repair broken.mindrecord saved.mindrecord\n"
         "  millrace record checksum train.mindrecord0\n"
         "  millrace record convert folder photos/ photos.mindrecord --shards 4\n"
-        "\nA file stands for the whole set it belongs to; several files stand for\n"
-        "themselves. Addresses such as s3://bucket/x.mindrecord work wherever fsspec\n"
-        "knows them.\n"
-        "\nexit status: 0 the set is whole, or all of it was saved; 1 something is\n"
-        "damaged, or some of it could not be saved; 2 the command could not be done."
+        "\nOne file stands for the set that it belongs to; several files stand for\n"
+        "themselves. Addresses such as s3://bucket/x.mindrecord work where fsspec\n"
+        "supports them.\n"
+        "\nexit status: 0 the set is intact, or all rows were saved; 1 the set is\n"
+        "damaged, or rows were lost; 2 failure."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
@@ -50,48 +50,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             subparser.add_argument(
                 "files", nargs="+", metavar="FILE", help="a file of the set, or several files"
             )
-        subparser.add_argument("--json", action="store_true", help="answer in JSON, for machines")
+        subparser.add_argument("--json", action="store_true", help="print JSON")
+        subparser.add_argument("--key", help="key of encrypted files (default: MILLRACE_RECORD_KEY)")
         subparser.add_argument(
-            "--key", help="the key of encrypted files; MILLRACE_RECORD_KEY is read without it"
-        )
-        subparser.add_argument(
-            "--mode", default=AES, choices=(AES, STREAM), help="how they are encrypted (AES-GCM)"
+            "--mode", default=AES, choices=(AES, STREAM), help="encryption mode (default: AES-GCM)"
         )
         return subparser
 
     inspect = action("inspect", "show schema, rows, shards, sizes and a few rows")
-    inspect.add_argument("--rows", type=int, default=3, metavar="N", help="rows to show (3)")
+    inspect.add_argument("--rows", type=int, default=3, metavar="N", help="rows to show (default: 3)")
     inspect.add_argument("--sheet", metavar="PNG", help="write the first images as a contact sheet")
-    inspect.add_argument("--images", type=int, default=24, metavar="N", help="images on the sheet (24)")
-    inspect.add_argument("--column", help="the column with the images; found by looking otherwise")
-    head = action("head", "print the first rows")
-    head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="how many (10)")
-    check = action("verify", "walk every page, decode every row, and name what is damaged")
-    check.epilog = "exit status: 0 whole, 1 damaged (or an index or checksums do not fit), 2 not done"
-    reindex = action("reindex", "rebuild the indexes (.db) that do not fit their data files")
-    reindex.add_argument("--force", action="store_true", help="rebuild all of them")
-    action(
-        "checksum", "write checksums (.crc) beside the files of a set that is whole, for verify and repair"
+    inspect.add_argument(
+        "--images", type=int, default=24, metavar="N", help="images on the sheet (default: 24)"
     )
-    repair = action("repair", "write the rows of a damaged set that can be saved to a new set", files=False)
+    inspect.add_argument("--column", help="the image column (default: detected)")
+    head = action("head", "print the first rows")
+    head.add_argument("-n", "--rows", type=int, default=10, metavar="N", help="number of rows (default: 10)")
+    check = action("verify", "read every page, decode every row, and report damage")
+    check.epilog = "exit status: 0 intact, 1 damaged (or an index or checksum does not match), 2 failure"
+    reindex = action("reindex", "rebuild the indexes (.db) that do not match their data files")
+    reindex.add_argument("--force", action="store_true", help="rebuild all indexes")
+    action("checksum", "write checksum files (.crc) for an intact set, for verify and repair")
+    repair = action("repair", "save the intact rows of a damaged set to a new set", files=False)
     repair.epilog = (
-        "A row that cannot be proven whole is lost. Checksums (.crc) prove most, the index (.db)\n"
-        "less, the lengths in the file least.\n"
-        "exit status: 0 every row was saved, 1 some were lost, 2 nothing was written"
+        "Rows that cannot be verified are lost. Checksums (.crc) verify the most rows, the index\n"
+        "(.db) fewer, the lengths in the file the fewest.\n"
+        "exit status: 0 all rows were saved, 1 some rows were lost, 2 nothing was written"
     )
     repair.add_argument("files", nargs="+", metavar="FILE", help="a file of the set, or several files")
     repair.add_argument("target", metavar="TARGET", help="the name of the new set")
-    repair.add_argument("--overwrite", action="store_true", help="replace what is at TARGET")
-    make = action("convert", "make MindRecord files of something else", files=False)
-    make.add_argument("kind", choices=_SOURCE_FORMATS, help="what the source is")
+    repair.add_argument("--overwrite", action="store_true", help="replace TARGET if it exists")
+    make = action("convert", "create MindRecord files from other formats", files=False)
+    make.add_argument("kind", choices=_SOURCE_FORMATS, help="format of the source")
     make.add_argument("source", help="a folder or file")
     make.add_argument("target", metavar="TARGET", help="the name of the new set")
-    make.add_argument("--shards", type=int, default=1, metavar="N", help="files to write (1)")
-    make.add_argument("--map-file", help="imagenet: the file with a line 'folder label' for each class")
-    make.add_argument("--columns", nargs="+", metavar="NAME", help="csv: the columns to take")
+    make.add_argument(
+        "--shards", type=int, default=1, metavar="N", help="number of files to write (default: 1)"
+    )
+    make.add_argument("--map-file", help="imagenet: the file with one line 'folder label' per class")
+    make.add_argument("--columns", nargs="+", metavar="NAME", help="csv: the columns to convert")
     make.add_argument(
         "--features",
-        help='tfrecord: shapes and types as JSON, \'{"label": [[], "int64"]}\'; looked up otherwise',
+        help='tfrecord: shapes and types as JSON, \'{"label": [[], "int64"]}\' (default: from the first record)',
     )
     make.add_argument(
         "--bytes-fields", nargs="+", metavar="NAME", help="tfrecord: text features that are bytes"
@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one action; 0 when all is well, 1 when something is damaged, 2 when it could not be done."""
+    """Run one action. Exit status: 0 success, 1 damage, 2 failure."""
     key = arguments.key or os.environ.get("MILLRACE_RECORD_KEY")
     try:
         set_enc_key(key)
@@ -142,7 +142,7 @@ def _print_result(arguments: argparse.Namespace, fields: dict[str, Any], lines: 
         say("\n".join(map(escape_controls, lines)))
 
 
-# --- looking ------------------------------------------------------------------------------------------------
+# --- inspection ---------------------------------------------------------------------------------------------
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
@@ -206,7 +206,7 @@ def _describe(reader: MindRecordReader) -> dict[str, Any]:
                 "file_bytes": shard.size,
                 "disk_bytes": status.st_blocks * 512 if status is not None else shard.size,
                 "encrypted": shard.encrypted,
-                "index": "not looked at" if not shard.is_local else problem or "ok",
+                "index": "not checked" if not shard.is_local else problem or "ok",
             }
         )
     header = reader.shards[0].header
@@ -275,7 +275,7 @@ def _format_size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
-# --- checking and mending -----------------------------------------------------------------------------------
+# --- verification and repair ---------------------------------------------------------------------------------
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -305,11 +305,11 @@ def _verify(arguments: argparse.Namespace) -> int:
         commands = " and ".join(f"`millrace record {way}`" for way in sorted(ways, reverse=True))
         what = {"reindex": "the index", "checksum": "the checksums"}
         named = " and ".join(what[way] for way in sorted(ways, reverse=True))
-        lines.append(f"the data is whole ({verification.rows:,} rows); {commands} mends {named}")
+        lines.append(f"the data is intact ({verification.rows:,} rows); {commands} fixes {named}")
     else:
         lost = f"{verification.rows_lost:,} of {verification.rows:,} rows"
         if not verification.total_known:
-            lost = f"at least {format_count(verification.rows_lost, 'row')}, and how many there were is not known"
+            lost = f"at least {format_count(verification.rows_lost, 'row')}, the total is unknown"
         lines.append(f"damaged: {lost}; `millrace record repair` saves the rest")
     _print_result(arguments, report, lines)
     return 0 if verification.ok else 1
@@ -320,7 +320,9 @@ def _reindex(arguments: argparse.Namespace) -> int:
 
     done = reindex(_file_arguments(arguments), arguments.force)
     _print_result(
-        arguments, {"ok": True, "rebuilt": done}, [f"rebuilt {name}" for name in done] or ["every index fits"]
+        arguments,
+        {"ok": True, "rebuilt": done},
+        [f"rebuilt {name}" for name in done] or ["every index matches its file"],
     )
     return 0
 
@@ -353,7 +355,7 @@ def _checksum(arguments: argparse.Namespace) -> int:
     return 0
 
 
-# --- making -------------------------------------------------------------------------------------------------
+# --- conversion ---------------------------------------------------------------------------------------------
 
 
 def _convert(arguments: argparse.Namespace) -> int:

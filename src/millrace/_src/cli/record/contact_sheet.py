@@ -1,4 +1,4 @@
-"""The first images of a record set on one sheet."""
+"""Contact sheet of the first images of a record set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINE = 14
 
 
 def write_sheet(reader: MindRecordReader, path: str, count: int, column: str | None) -> dict[str, Any]:
-    """Write a PNG; return the column that was taken and the number of images."""
+    """Write a PNG file; returns the image column and the number of images."""
     from PIL import Image, ImageDraw
 
     chosen = _choose_column(reader, column)
@@ -74,5 +74,5 @@ def _create_tile(data: bytes) -> Any:
             small = image.convert("RGB")
             small.thumbnail((_TILE, _TILE))
             return small
-    except Exception:  # a damaged image is shown as such
+    except Exception:  # a damaged image gets a placeholder
         return None

@@ -1,4 +1,4 @@
-"""``millrace record convert``: which converter for which kind of source."""
+"""``millrace record convert``: choose the converter for the source format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["convert"]
 
 
 def convert(arguments: argparse.Namespace) -> list[str]:
-    """Convert, and return a file of each set that was made."""
+    """Convert the source; returns one file of each set that was written."""
     source_format, source, target, shards = (
         arguments.kind,
         arguments.source,
@@ -40,7 +40,7 @@ def convert(arguments: argparse.Namespace) -> list[str]:
         return [target, f"{target}_test"]
     elif source_format == "imagenet":
         if not arguments.map_file:
-            raise ArgumentValueError("imagenet needs --map-file, with a line 'folder label' for each class")
+            raise ArgumentValueError("imagenet needs --map-file with one line 'folder label' per class")
         converters.ImageNetToMR(arguments.map_file, source, target, shards).transform()
     elif source_format == "csv":
         converters.CsvToMR(source, target, arguments.columns, shards).transform()
@@ -57,7 +57,7 @@ def _first_file(target: str, shards: int) -> str:
 
 
 def _resolve_features(source: str, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str] | None]:
-    """What the user says, or what the first Example shows."""
+    """Features from the command line, or from the first Example."""
     if arguments.features:
         try:
             shapes = json.loads(arguments.features)
@@ -87,7 +87,7 @@ def _is_text(value: bytes) -> bool:
 
 
 def _copy(source: str, target: str, shards: int) -> None:
-    """Another number of shards, or version 3.0 of a set of 2.0."""
+    """Copy a set into another number of shards, or from version 2.0 to 3.0."""
     files: Any = (
         sorted(f for f in glob.glob(source) if not f.endswith((".db", ".crc"))) if "*" in source else source
     )

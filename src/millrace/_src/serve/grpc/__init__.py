@@ -1,1 +1,1 @@
-"""The server's gRPC side: the Open Inference Protocol's service and MindSpore Serving's."""
+"""gRPC server with the services of the Open Inference Protocol and of MindSpore Serving."""

@@ -1,4 +1,4 @@
-"""Messages of gRPC calls under the server's limits: how long one may take to arrive, how many fields it may have."""
+"""Receive messages of gRPC calls under limits on time and number of fields."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from millrace._src.serve.protobuf_messages import fields_of, messages
 
 __all__ = ["Receiver", "parse"]
 
-# A message that has not arrived after this many seconds needs one of few slots. gRPC does not say how much of one
-# has arrived. The bandwidth bounds what arrives within these seconds, the number of slots what takes longer.
+# A message that has not arrived after this many seconds needs one of a few slots. gRPC does not report how much of
+# it has arrived. Bandwidth bounds the messages within this time, the number of slots bounds the slower ones.
 QUICK = 0.25
 
 
 class Receiver:
-    """Reads the message of each call. It belongs to one event loop."""
+    """Reader of call messages. It belongs to one event loop."""
 
     def __init__(self, config: Config) -> None:
         self.timeout = config.timeout
@@ -28,7 +28,7 @@ class Receiver:
         self._end: Any = require("grpc.aio", extra="serve", purpose="serving over gRPC").EOF
 
     async def read(self, context: Any) -> bytes:
-        """The bytes of the message."""
+        """Read the bytes of a message."""
         waiting = _Waiting(self)
         try:
             data = await context.read()
@@ -46,7 +46,7 @@ class Receiver:
 
 
 class _Waiting:
-    """A message that is waited for, with one timer: a second one runs only where it takes long."""
+    """A message that is being received, with one timer: it needs a slot if it takes long."""
 
     __slots__ = ("_has_slot", "_receiver", "_timer", "error", "task")
 
@@ -62,11 +62,11 @@ class _Waiting:
     def _take_slot(self) -> None:
         receiver = self._receiver
         if receiver.slots <= 0:
-            self._stop(BudgetError("too many messages arrive slowly at once. Try again later"))
+            self._stop(BudgetError("too many slow messages at the same time. Try again later"))
             return
         receiver.slots -= 1
         self._has_slot = True
-        error = ServeError(f"the message did not come within {receiver.timeout:g} s", 504)
+        error = ServeError(f"the message did not arrive within {receiver.timeout:g} s", 504)
         self._timer = self.task.get_loop().call_later(max(0.0, receiver.timeout - QUICK), self._stop, error)
 
     def _stop(self, error: ServeError) -> None:
@@ -81,18 +81,18 @@ class _Waiting:
 
 
 def parse(package: str, name: str, data: bytes) -> Any:
-    """The message in these bytes."""
+    """Parse a message."""
     if len(data) > INLINE:
         check_fields(package, name, data)
     try:
         return messages(package)[name].FromString(data)
-    except Exception as error:  # protobuf's DecodeError, which has no stable place
-        raise ServeError(f"the message is not the protocol's {name}: {error}") from None
+    except Exception as error:  # protobuf's DecodeError, whose module differs between versions
+        raise ServeError(f"the message is not a valid {name}: {error}") from None
 
 
 @functools.cache
 def _nested_fields(package: str, name: str) -> dict[int, str]:
-    """The fields of a message that are messages: their numbers, and what they are."""
+    """Nested message fields of a message type: number -> type."""
     fields: dict[int, str] = {}
     for number, field_type in fields_of(package, name):
         key, is_map, value = field_type.partition(">")
@@ -104,7 +104,7 @@ def _nested_fields(package: str, name: str) -> dict[int, str]:
 
 
 def check_fields(package: str, name: str, data: bytes) -> None:
-    """Refuse a message of more fields than MAX_FIELDS before it is parsed: each takes memory, however short it is."""
+    """Refuse a message with more than MAX_FIELDS fields before it is parsed: each field takes memory."""
     left = MAX_FIELDS
     stack = [(0, len(data), name)]
     while stack:

@@ -1,4 +1,4 @@
-"""The gRPC server, in the event loop of the HTTP one."""
+"""The gRPC server; it runs in the event loop of the HTTP server."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _CODES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
     413: "RESOURCE_EXHAUSTED", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }  # fmt: skip
-# what a message has around its tensors
+# bytes of a message besides its tensors
 _AROUND = 1 << 20
-# A connection ends after a while, when its calls have: a client that does not fetch a response cannot keep it for ever.
+# A connection is closed after this time when its calls have ended: a client that does not fetch a response cannot
+# hold it forever.
 _AGE = 60.0
 
 
 async def start_grpc(service: InferenceService) -> tuple[Any, int]:
-    """Start it; the server, which has ``stop(seconds)``, and its port."""
+    """Start the server; returns it (it has ``stop(seconds)``) and its port."""
     grpc: Any = require("grpc", extra="serve", purpose="serving over gRPC")
     aio: Any = require("grpc.aio", extra="serve", purpose="serving over gRPC")
     config = service.config
@@ -50,7 +51,7 @@ async def start_grpc(service: InferenceService) -> tuple[Any, int]:
     )
     guard, receiver = Guard(config), Receiver(config)
     for protocol in grpc_services():
-        # clients call them with one message; as a stream it is read only after the checks, under a time limit
+        # clients send one message; as a stream it is read only after the checks, under a time limit
         handlers = {
             name: grpc.stream_unary_rpc_method_handler(
                 _guard_call(
@@ -144,7 +145,7 @@ def _guard_call(
 
         size = len(data)
         with service.bodies.lease(size):
-            if size <= INLINE:  # as `convert`, without its cost
+            if size <= INLINE:  # like `convert`, without its overhead
                 request = parse_message(data)
             else:
                 request = await service.convert(size, functools.partial(parse_message, data))
@@ -160,7 +161,7 @@ def _guard_call(
             code, text = getattr(grpc.StatusCode, _CODES.get(error.status, "INTERNAL")), str(error)
         except Exception:
             log.exception("a gRPC request failed inside the server")
-            code, text = grpc.StatusCode.INTERNAL, "the server failed on this request; its log says why"
+            code, text = grpc.StatusCode.INTERNAL, "internal server error; see the log of the server"
         await context.abort(code, text)
         return b""
 

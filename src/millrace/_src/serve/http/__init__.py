@@ -1,1 +1,1 @@
-"""The server's HTTP side: an ASGI application for the Open Inference Protocol and for MindSpore Serving's REST."""
+"""ASGI application for the Open Inference Protocol and the REST protocol of MindSpore Serving."""

@@ -1,4 +1,4 @@
-"""``make_app``: a server as an ASGI application, from its configuration."""
+"""``make_app``: the server as an ASGI application."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ log = get_logger(__name__)
 
 @public("serve")
 def make_app(config: Config) -> App:
-    """The server's ASGI application. It loads its models when it starts and ends its threads when it stops.
+    """Create the ASGI application of a server. It loads its models at startup and stops its threads at shutdown.
 
-    Any ASGI server can run it, and so can Ray Serve; ``millrace serve`` runs it with uvicorn.
+    Any ASGI server and Ray Serve can run it; ``millrace serve`` uses uvicorn.
     """
     return App(config)
 
@@ -44,7 +44,7 @@ class App:
         self.config = config
         self.service = InferenceService(config)
         self.guard = Guard(config)
-        # whoever hosts several of these applications as one server puts in what does it for all of them
+        # a host of several applications replaces these by functions for all of them
         self.reload: Callable[[str], Awaitable[list[int]]] = self.service.reload
         self.counters: Callable[[], Awaitable[bytes]] = self._counters
         self._protocols = http_protocols()
@@ -56,7 +56,7 @@ class App:
             await self._router(scope, receive, send)
             return
         if scope_type != "http":
-            raise ServeError(f"only HTTP is served, not {scope_type}", 400)
+            raise ServeError(f"expected an HTTP request, got {scope_type}", 400)
         error_key = "error"
         try:
             self.guard.check_request(scope)
@@ -71,7 +71,7 @@ class App:
             await send_error(send, error, error_key)
         except Exception:
             log.exception("a request to %s failed inside the server", scope["path"])
-            await send_error(send, ServeError("the server failed on this request; its log says why", 500))
+            await send_error(send, ServeError("internal server error; see the log of the server", 500))
 
     async def _counters(self) -> bytes:
         return await asyncio.to_thread(self.service.metrics.text)

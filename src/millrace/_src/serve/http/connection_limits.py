@@ -1,4 +1,4 @@
-"""Connections under the server's limits. uvicorn waits for a client as long as the client likes; this does not."""
+"""Limits on HTTP connections: time, head size, number. uvicorn itself waits for clients without a limit."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\
 
 
 def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Protocol]:
-    """uvicorn's protocol that lets go of clients that take more than `seconds`.
+    """Create a protocol class of uvicorn that closes connections of clients slower than `seconds`.
 
-    A head has to come within that time, from the connection or from its first byte on, and may have `MAX_HEAD` bytes;
-    an answer has to be fetched within it. With more than `connections` at once, the one that has waited longest for a
-    request is closed. Who closes a connection for sending alone gets the answer, too. (A body has its limits where it
-    is read; between two requests uvicorn's own timer runs.)
+    A request head must arrive within that time after the connection or its first byte, with at most `MAX_HEAD` bytes;
+    the client must fetch a response within it. Beyond `connections` connections, the longest idle one is closed. A
+    client that has shut down its sending side still gets the response. (`read_body` limits bodies; between requests
+    uvicorn's timer runs.)
     """
     implementation: Any = require(
         "uvicorn.protocols.http.httptools_impl", extra="serve", purpose="serving a model"
     )
     base: Any = implementation.HttpToolsProtocol
 
-    idle: dict[Any, None] = {}  # connections without a request, the oldest first
+    idle: dict[Any, None] = {}  # idle connections, oldest first
 
     class Impatient(base):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self._since = 0  # bytes that came and were neither the end of a head nor of a body
-            self._ends = False  # the client sends no more
-            self._chunks = self._chunked = 0  # of this body: chunks, and bytes in them
+            self._since = 0  # bytes received since the last end of a head or body
+            self._ends = False  # the client has shut down its sending side
+            self._chunks = self._chunked = 0  # chunks of this body, and their bytes
             self._for_head: asyncio.TimerHandle | None = None
             self._for_fetching: asyncio.TimerHandle | None = None
 
@@ -63,14 +63,14 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
             if len(self.pipeline) >= MAX_PIPELINED:
                 raise ValueError(
                     "too many requests before a response"
-                )  # the parser stops, uvicorn answers 400
+                )  # the parser stops, uvicorn responds with 400
             super().on_headers_complete()
             idle.pop(self, None)
 
         def on_chunk_header(self) -> None:
             self._chunks += 1
             if self._chunks > MAX_CHUNKS and self._chunked < self._chunks * MIN_CHUNK:
-                raise ValueError("the body comes in too small chunks")
+                raise ValueError("the chunks of the body are too small")
 
         def on_body(self, body: bytes) -> None:
             self._since = 0
@@ -78,7 +78,7 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
             super().on_body(body)
 
         def eof_received(self) -> bool:
-            """Whether the connection stays: a request that has come whole is answered first. TLS cannot stay so."""
+            """Whether the connection stays open: a complete request gets its response first. Impossible with TLS."""
             self._ends = self._is_responding() and not self.cycle.more_body and self.scheme == "http"
             return self._ends
 
@@ -93,10 +93,8 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            if (
-                self._for_fetching is None
-            ):  # it runs for the whole response, however often a part of it is fetched
-                # not close(), which would wait until all has been fetched
+            if self._for_fetching is None:  # the timer covers the whole response, not its parts
+                # not close(), which waits until the client has fetched everything
                 self._for_fetching = self.loop.call_later(seconds, self.transport.abort)
 
         def resume_writing(self) -> None:
@@ -113,7 +111,7 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
             return self.cycle is not None and not self.cycle.response_complete
 
         def _watch(self) -> None:
-            """Run the timer while a head is waited for: no request is being answered, and uvicorn's timer rests."""
+            """Run the timer while waiting for a head: no response is in progress, uvicorn's timer is stopped."""
             if self._is_responding() or self.timeout_keep_alive_task is not None:
                 if self._for_head is not None:
                     self._for_head.cancel()
@@ -122,7 +120,7 @@ def limited_http_protocol(seconds: float, connections: int) -> type[asyncio.Prot
                 self._for_head = self.loop.call_later(seconds, self.transport.close)
 
         def _end_long_head(self) -> None:
-            if self._is_responding():  # the answer before it is not to be mixed with this one
+            if self._is_responding():  # the previous response must not be mixed with this one
                 self.transport.abort()
             elif not self.transport.is_closing():
                 self.transport.write(_TOO_LONG)

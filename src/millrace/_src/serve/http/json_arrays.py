@@ -1,7 +1,7 @@
-"""Large arrays of numbers in JSON, converted in small steps: no long lists of Python objects, no long hold of the GIL.
+"""Convert large JSON arrays of numbers in small steps, without long Python lists and without holding the GIL for long.
 
-A large request is first divided: `cut_arrays` takes the texts of its arrays out, and what is left is small.
-`NumberArray` checks such a text against a shape and converts it part by part. `encode_array` does the opposite.
+`cut_arrays` first removes the texts of the arrays from a large request; the rest is small.
+`NumberArray` checks such a text against a shape and converts it in parts. `encode_array` is the inverse.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from millrace._src.serve.tensor_codec import (
 
 __all__ = ["Divided", "NumberArray", "cut_arrays", "encode_array", "json_size"]
 
-# Arrays with a longer text are taken out.
+# Arrays with a longer text are cut out.
 _CUT = 256
-# What may be left, text in quotation marks not counted.
+# Maximum size of the rest, without quoted strings.
 _MAX_REST = 1 << 20
 _CHUNK = 64 << 10
 _WINDOW = 1 << 20
@@ -56,22 +56,22 @@ def _list_of(element: str) -> Any:
 
 
 class Divided(NamedTuple):
-    """JSON without its long arrays, and these by the text that stands in their place."""
+    """JSON without its long arrays, and the arrays by their placeholder strings."""
 
     text: bytes
     arrays: dict[str, NumberArray]
 
 
 def cut_arrays(text: bytes) -> Divided:
-    """Take each long array that is a value of an object out of `text`, up to the next text or object in it.
+    """Cut each long array that is a value of an object out of `text`, up to the next string or object in it.
 
-    What is not JSON stays so: the decoder of the rest, or that of an array, refuses it.
+    Invalid JSON stays invalid: the decoder of the rest, or of an array, refuses it.
     """
-    mark = secrets.token_hex(8)  # a client cannot write it
+    mark = secrets.token_hex(8)  # a client cannot guess it
     pieces: list[bytes] = []
     arrays: dict[str, NumberArray] = {}
     kept = position = quoted = quotes = 0
-    braces = [-1, -1]  # the next "{" and "}"
+    braces = [-1, -1]  # positions of the next "{" and "}"
     size = len(text)
     while (start := text.find(b'"', position)) >= 0:
         end, count = _string_end(text, start)
@@ -115,7 +115,7 @@ def cut_arrays(text: bytes) -> Divided:
 
 
 def _check_escapes(text: bytes) -> None:
-    """Refuse many escapes, each of which takes time to decode."""
+    """Refuse too many escapes: each takes time to decode."""
     windows = range(0, len(text), _WINDOW)
     if sum(text.count(b"\\", start, start + _WINDOW) for start in windows) > MAX_JSON_ESCAPES:
         raise ServeError(
@@ -126,7 +126,7 @@ def _check_escapes(text: bytes) -> None:
 
 
 def _string_end(text: bytes, start: int) -> tuple[int, int]:
-    """Where the string that begins at `start` has ended, and how many quotation marks it has."""
+    """End of the string that starts at `start`, and the number of its quotation marks."""
     before, count = start, 1
     while (at := text.find(b'"', before + 1)) >= 0:
         count += 1
@@ -147,13 +147,13 @@ class NumberArray:
 
     @functools.cached_property
     def _structure(self) -> bytes:
-        """Its brackets and commas, and what has no place in it."""
+        """Its brackets and commas, and invalid characters."""
         text = self._text
         parts = (bytes(text[start : start + _WINDOW]) for start in range(0, len(text), _WINDOW))
         return b"".join(part.translate(None, _NOT_STRUCTURE) for part in parts)
 
     def shape(self) -> list[int]:
-        """The lengths of its first lists, axis by axis."""
+        """Shape by the lengths of the first list of each axis."""
         if self.depth > MOST_AXES:
             return [1] * (MOST_AXES + 1)
         structure, lengths, inner = self._structure, [], 1
@@ -165,7 +165,7 @@ class NumberArray:
         return lengths[::-1]
 
     def read(self, spec: TensorSpec, count: int, shape: Sequence[int]) -> Array:
-        """The array of this shape, whose `count` elements have passed ``spec.check``. A flat list has any shape."""
+        """Convert to an array of this shape whose `count` elements have passed ``spec.check``. A flat list is fine."""
         flat = self.depth == 1
         self._check(spec, (count,) if flat else shape)
         del self._structure
@@ -188,9 +188,7 @@ class NumberArray:
             try:
                 elements = decode(b"[%s]" % part)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise ServeError(
-                    f"input '{spec.name}': data is not what {spec.datatype} takes: {error}"
-                ) from None
+                raise ServeError(f"input '{spec.name}': expected {spec.datatype} data: {error}") from None
             if filled + len(elements) > count:
                 raise _not_json(spec)
             values[filled : filled + len(elements)] = array_from_list(
@@ -202,7 +200,7 @@ class NumberArray:
         return values.reshape(shape)
 
     def _check(self, spec: TensorSpec, shape: Sequence[int]) -> None:
-        """Refuse a text whose brackets and commas are not those of the shape."""
+        """Refuse a text whose brackets and commas do not match the shape."""
         if len(self._structure) != _structure_size(shape) or self._structure != _structure_of(shape):
             got = self._structure.count(b",") + 1
             raise ServeError(
@@ -217,7 +215,7 @@ def _is_misplaced(part: bytes) -> bool:
 
 
 def _structure_size(shape: Sequence[int]) -> int:
-    """The length of `_structure_of`, which may be long."""
+    """Length of `_structure_of`, without creating it."""
     size = 0
     for length in reversed(shape):
         size = 2 + length * size + max(0, length - 1)
@@ -236,7 +234,7 @@ def _not_json(spec: TensorSpec) -> ServeError:
 
 
 def json_size(array: Array) -> int:
-    """An upper bound of an array's JSON text, from its shape; for text, without what has to be escaped."""
+    """Upper bound of the size of an array as JSON, from its shape; escapes in text are not counted."""
     if array.dtype.kind in "SUO":
         return sum(element_size(element) + 3 for element in array.reshape(-1)) + 2
     code = f"{array.dtype.kind}{array.dtype.itemsize}"
@@ -244,7 +242,7 @@ def json_size(array: Array) -> int:
 
 
 def encode_array(array: Array) -> bytes:
-    """An array of numbers as JSON, nested as its shape."""
+    """Encode an array of numbers as nested JSON."""
     if array.size <= _ELEMENTS:
         return _encode(array.tolist())
     row = array.size // len(array)

@@ -1,4 +1,4 @@
-"""Bodies that come in and answers that go out, under the server's limits."""
+"""Read request bodies and send responses under limits on size and time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_CLOSING = (408, 413)  # the rest of such a request is not read: the connection ends with the answer
+_CLOSING = (408, 413)  # the rest of such a request is not read: the connection is closed after the response
 _LINGER = 2.0
 _PART = 256 << 10
 _encode = msgspec.json.Encoder().encode
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """The first header of this name."""
+    """Value of the first header of this name; None without one."""
     for key, value in scope["headers"]:
         if key == name:
             return str(value.decode("latin-1"))
@@ -36,10 +36,9 @@ def header(scope: Scope, name: bytes) -> str | None:
 async def read_body(
     scope: Scope, receive: Receive, most: int, seconds: float, lease: Lease, turns: Turns
 ) -> bytes:
-    """The whole body; too large a one is refused before it is read, too slow a one while it is.
+    """Read a body. A too large one is refused before it is read, a too slow one while it is read.
 
-    The bytes are reserved in `lease` as they arrive: a client that only announces them holds none. A large body is
-    read in `turns`.
+    Bytes are reserved in `lease` when they arrive, not when they are announced. Large bodies are read in `turns`.
     """
     declared = header(scope, b"content-length")
     if declared is not None:
@@ -51,7 +50,7 @@ async def read_body(
             raise _too_large(length, most)
     coding = header(scope, b"content-encoding")
     if coding not in (None, "", "identity"):
-        raise ServeError(f"a body is taken as it is, got content-encoding {coding[:40]!r}", 415)
+        raise ServeError(f"expected a body without content-encoding, got {coding[:40]!r}", 415)
     try:
         async with asyncio.timeout(seconds):
             message = await receive()
@@ -78,22 +77,22 @@ async def read_body(
                 message = await receive()
                 data = _body_part(message)
     except TimeoutError:
-        raise ServeError(f"the body did not come within {seconds:g} s", 408) from None
+        raise ServeError(f"the body did not arrive within {seconds:g} s", 408) from None
 
 
 def _body_part(message: MutableMapping[str, Any]) -> bytes:
     if message["type"] == "http.disconnect":
-        raise ServeError("the client has left", 499)
+        raise ServeError("the client has disconnected", 499)
     data: bytes = message.get("body", b"")
     return data
 
 
 async def _discard_rest(scope: Scope, receive: Receive, turns: Turns) -> None:
-    """Let a body that is too large go by for a while, and keep nothing of it.
+    """Read and discard a too large body for a limited time.
 
-    A connection that is closed on what a client still sends would take the answer with it.
+    Closing the connection while the client is sending would also discard the response.
     """
-    if header(scope, b"expect") is not None:  # the client waits to be told
+    if header(scope, b"expect") is not None:  # the client waits for a response before it sends
         return
     try:
         async with asyncio.timeout(_LINGER):
@@ -104,7 +103,7 @@ async def _discard_rest(scope: Scope, receive: Receive, turns: Turns) -> None:
 
 
 def _too_large(size: int, most: int) -> ServeError:
-    return ServeError(f"the body is {size} bytes or more, the server's limit is {most}", 413)
+    return ServeError(f"body: expected at most {most} bytes, got {size} or more", 413)
 
 
 async def send_response(
@@ -114,7 +113,7 @@ async def send_response(
     content_type: bytes = b"application/json",
     extra_headers: Any = (),
 ) -> None:
-    """Send a response, and return when almost all of it has left this process.
+    """Send a response; returns when almost all of it has been sent.
 
     `body` is bytes, or a list of buffers that follow each other.
     """
@@ -124,7 +123,9 @@ async def send_response(
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if size > _PART:
         for part in parts:
-            for start in range(0, len(part), _PART):  # each waits until the client has fetched those before
+            for start in range(
+                0, len(part), _PART
+            ):  # each part waits until the client has fetched the previous ones
                 data = bytes(part[start : start + _PART])
                 await send({"type": "http.response.body", "body": data, "more_body": True})
         parts = [b""]
@@ -132,7 +133,7 @@ async def send_response(
 
 
 async def send_error(send: Send, error: ServeError, key: str = "error") -> None:
-    """Say what was wrong."""
+    """Send an error response."""
     extra_headers = [(b"connection", b"close")] if error.status in _CLOSING else []
     if error.status == 401:
         extra_headers.append((b"www-authenticate", b"Bearer"))

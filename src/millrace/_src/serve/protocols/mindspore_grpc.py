@@ -24,7 +24,7 @@ from millrace._src.serve.tensor_codec import Array, TensorSpec, datatype_of, fro
 
 __all__ = ["MindSporeGrpc"]
 
-# the numbers of its enumeration of types; 13 is text, 14 bytes
+# datatypes in the order of the enumeration, from 1 on; 13 is text, 14 is bytes
 _DATATYPE_NAMES = (
     "BOOL",
     "INT8",
@@ -119,7 +119,7 @@ def _read(spec: TensorSpec, tensor: Any, most: int) -> Array:
         scalar[()] = tensor.bytes_val[0]
         return scalar
     if not 1 <= tensor.dtype <= len(_DATATYPE_NAMES):
-        raise ServeError(f"input '{spec.name}': {tensor.dtype} is no type")
+        raise ServeError(f"input '{spec.name}': expected a dtype from 1 to 14, got {tensor.dtype}")
     datatype = _DATATYPE_NAMES[tensor.dtype - 1]
     check_datatype(spec, datatype)
     shape = list(tensor.shape.dims)

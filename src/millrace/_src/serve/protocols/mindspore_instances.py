@@ -1,7 +1,7 @@
-"""Requests as MindSpore Serving has them: instances, each one row of every input, each with an answer or an error.
+"""Requests of MindSpore Serving: instances, each with one row per input, each with a result or an error.
 
-Every instance goes its own way through the service, where those that came together are computed together: a bad one
-fails alone. A model of Millrace does one thing, so any name of a method is taken.
+Each instance is a separate request to the service, which batches them: a bad instance fails alone. A model of Millrace
+has one method, so any method name is accepted.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, datat
 
 __all__ = ["InstanceResults", "infer_instances", "check_instance", "prepare_instances", "row_spec"]
 
-# for each instance its outputs by name, or what was wrong with it
+# for each instance its outputs by name, or its error
 InstanceResults = list[dict[str, Array] | ServeError]
 
 
 def row_spec(version: ModelVersion, spec: TensorSpec) -> TensorSpec:
-    """What one instance holds of an input: a row, where the model takes rows."""
+    """Specification of an input in one instance: a row, if the model takes rows."""
     rows = version.loaded.takes_rows or spec.shape[:1] == (1,)
     return TensorSpec(spec.name, spec.datatype, spec.shape[1:]) if rows else spec
 
 
 def check_instance(spec: TensorSpec, array: Array, most: int) -> Array:
-    """An instance's value that came with a type and a shape of its own, checked."""
+    """Check an instance's value that has its own type and shape."""
     if array.shape == (1,) and spec.shape == ():
-        array = array.reshape(())  # a single value travels as a list of one
+        array = array.reshape(())  # a scalar is sent as a list of one
     spec.check(datatype_of(array.dtype), array.shape, most)
     return array
 
@@ -37,9 +37,9 @@ def check_instance(spec: TensorSpec, array: Array, most: int) -> Array:
 def prepare_instances(
     version: ModelVersion, instances: Sequence[Any], read: Callable[[TensorSpec, Any], Array], most: int
 ) -> list[list[Array] | ServeError]:
-    """The model's inputs of each instance, or what is wrong with it; `read` makes an array of one of its values."""
+    """Model inputs of each instance, or its error; `read` converts a value to an array."""
     if not 1 <= len(instances) <= most:
-        raise ServeError(f"a request holds 1 to {most} instances, got {len(instances)}")
+        raise ServeError(f"expected 1 to {most} instances, got {len(instances)}")
     specs = [row_spec(version, spec) for spec in version.inputs]
     return [_prepare_one(version, specs, instance, read) for instance in instances]
 
@@ -65,7 +65,7 @@ def _prepare_one(
 async def infer_instances(
     service: InferenceService, version: ModelVersion, prepared: Sequence[list[Array] | ServeError]
 ) -> InstanceResults:
-    """A response for each instance, in their order. Together they have the bytes of one response at most."""
+    """Compute the result of each instance, in order. All together have at most the bytes of one response."""
     most, total = service.config.max_response, 0
 
     async def one(arrays: list[Array] | ServeError) -> dict[str, Array] | ServeError:
@@ -79,7 +79,7 @@ async def infer_instances(
         except ServeError as error:
             return error
         total += sum(each.nbytes for each in outputs)
-        if total > most:  # nothing more is kept
+        if total > most:  # keep no further results
             return service.too_large(total)
         cut = version.loaded.takes_rows or all(each.shape[:1] == (1,) for each in outputs)
         return {
@@ -94,11 +94,13 @@ async def infer_instances(
 
 def _ordered_values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
     if not isinstance(instance, Mapping):
-        raise ServeError(f"an instance is an object from names to values, got {str(instance)[:40]!r}")
+        raise ServeError(
+            f"expected an instance as an object from names to values, got {str(instance)[:40]!r}"
+        )
     names = [spec.name for spec in specs]
     for name in instance:
         if name not in names:
-            raise ServeError(f"input {str(name)[:80]!r} is none of the model's; it takes {', '.join(names)}")
+            raise ServeError(f"input {str(name)[:80]!r} is unknown. The model takes {', '.join(names)}")
     for name in names:
         if name not in instance:
             raise ServeError(f"the instance has no input '{name}'; the model takes {', '.join(names)}")
@@ -106,6 +108,6 @@ def _ordered_values(instance: Any, specs: Sequence[TensorSpec]) -> list[Any]:
 
 
 def check_datatype(spec: TensorSpec, datatype: str) -> None:
-    """Refuse a value that says another type than the model's."""
+    """Refuse a value whose datatype differs from the model's."""
     if datatype not in DATATYPES or datatype != spec.datatype:
         raise ServeError(f"input '{spec.name}': expected {spec.datatype}, got {datatype}")

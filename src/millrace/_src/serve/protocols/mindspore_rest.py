@@ -29,7 +29,7 @@ from millrace._src.serve.tensor_codec import DATATYPES, Array, TensorSpec, array
 __all__ = ["decode_request", "encode_response", "response_size"]
 
 _PREDICT = re.compile(r"/model/([^/:]+)(?:/version/([^/:]+))?:[^/:]+")
-# elements of an array that is encoded in parts
+# arrays of at least this many elements are encoded in parts
 _LONG = 4096
 _encode = msgspec.json.Encoder().encode
 
@@ -79,7 +79,7 @@ class MindSporeRest(HttpProtocol):
 
 
 def decode_request(version: ModelVersion, body: bytes, config: Config) -> list[list[Array] | ServeError]:
-    """The model's inputs of each instance of a request, or what is wrong with it."""
+    """Model inputs of each instance of a request, or its error."""
     arrays: Mapping[str, NumberArray] = {}
     try:
         if len(body) > INLINE:
@@ -93,7 +93,7 @@ def decode_request(version: ModelVersion, body: bytes, config: Config) -> list[l
     if isinstance(instances, dict):
         instances = [instances]
     if not isinstance(instances, list):
-        raise ServeError('the request is {"instances": [{"input": value, ...}, ...]}, and has no such list')
+        raise ServeError('expected {"instances": [{"input": value, ...}, ...]}, got no list of instances')
 
     def read(spec: TensorSpec, value: Any) -> Array:
         text = arrays.get(value) if arrays and isinstance(value, str) else None
@@ -105,7 +105,7 @@ def decode_request(version: ModelVersion, body: bytes, config: Config) -> list[l
 
 
 def response_size(results: InstanceResults) -> int:
-    """How many bytes a response has at most, from the shapes."""
+    """Upper bound of the size of a response, from the shapes."""
     return sum(
         len(str(each)) + 32
         if isinstance(each, ServeError)
@@ -115,7 +115,7 @@ def response_size(results: InstanceResults) -> int:
 
 
 def encode_response(results: InstanceResults) -> bytes:
-    """The body of a response."""
+    """Encode the body of a response."""
     return _encode(
         {
             "instances": [
@@ -168,7 +168,7 @@ def _flatten(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
         for each in level:
             if not isinstance(each, list) or len(each) != length:
                 raise ServeError(
-                    f"input '{spec.name}': its lists are not of equal lengths, {shape} by the first"
+                    f"input '{spec.name}': expected lists of equal lengths, {shape} by the first ones"
                 )
         level = [one for each in level for one in each]
     return level
@@ -177,15 +177,15 @@ def _flatten(value: Any, shape: list[int], spec: TensorSpec) -> list[Any]:
 def _from_base64(spec: TensorSpec, value: dict[str, Any], most: int) -> Array:
     text, type_name, shape = value.get("b64"), value.get("type", "bytes"), value.get("shape", [1])
     if not isinstance(text, str):
-        raise ServeError(f'input \'{spec.name}\': an object is {{"b64": text, "type": ..., "shape": [...]}}')
+        raise ServeError(f'input \'{spec.name}\': expected {{"b64": text, "type": ..., "shape": [...]}}')
     if not isinstance(type_name, str) or type_name not in _TYPES:
         raise ServeError(
-            f"input '{spec.name}': the type is one of {', '.join(_TYPES)}, got {str(type_name)[:40]!r}"
+            f"input '{spec.name}': expected a type of {', '.join(_TYPES)}, got {str(type_name)[:40]!r}"
         )
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ServeError(f"input '{spec.name}': no base64: {error}") from None
+        raise ServeError(f"input '{spec.name}': invalid base64: {error}") from None
     check_datatype(spec, _TYPES[type_name])
     if spec.datatype == "BYTES":
         if spec.shape != ():
@@ -194,7 +194,7 @@ def _from_base64(spec: TensorSpec, value: dict[str, Any], most: int) -> Array:
         scalar[()] = data
         return scalar
     if not isinstance(shape, list):
-        raise ServeError(f"input '{spec.name}': a shape is a list, got {str(shape)[:40]!r}")
+        raise ServeError(f"input '{spec.name}': expected a shape as a list, got {str(shape)[:40]!r}")
     if shape == [1] and spec.shape == ():
         shape = []
     spec.check(spec.datatype, shape, most)

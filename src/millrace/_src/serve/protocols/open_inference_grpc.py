@@ -25,7 +25,7 @@ _CONTENTS = {
 }  # fmt: skip
 
 
-# values that are converted at once
+# values converted per step
 _PART = 16 << 10
 
 
@@ -152,8 +152,8 @@ def decode_arrays(request: Any, version: ModelVersion, most: int) -> list[Array]
     for index, tensor in enumerate(request.inputs):
         spec = specs.get(tensor.name)
         if spec is None or tensor.name in arrays:
-            what = "is there twice" if spec else "is none of the model's"
-            raise ServeError(f"input {tensor.name[:80]!r} {what}; it takes {', '.join(specs)}")
+            what = "occurs twice" if spec else "is unknown"
+            raise ServeError(f"input {tensor.name[:80]!r} {what}. The model takes {', '.join(specs)}")
         shape = list(tensor.shape)
         count = spec.check(tensor.datatype, shape, most)
         if raw:
@@ -162,18 +162,18 @@ def decode_arrays(request: Any, version: ModelVersion, most: int) -> list[Array]
             arrays[spec.name] = _from_contents(spec, count, tensor, shape)
     for name in specs:
         if name not in arrays:
-            raise ServeError(f"the request has no input '{name}'; the model takes {', '.join(specs)}")
+            raise ServeError(f"the request has no input '{name}'. The model takes {', '.join(specs)}")
     return [arrays[name] for name in specs]
 
 
 def _from_contents(spec: TensorSpec, count: int, tensor: Any, shape: list[int]) -> Array:
     field = _CONTENTS.get(spec.datatype)
     if field is None:
-        raise ServeError(f"input '{spec.name}': {spec.datatype} travels in raw_input_contents")
+        raise ServeError(f"input '{spec.name}': {spec.datatype} must be sent in raw_input_contents")
     values = getattr(tensor.contents, field)
     if len(values) != count:
         raise ServeError(
-            f"input '{spec.name}': shape {shape} asks for {count} elements in {field}, got {len(values)}"
+            f"input '{spec.name}': shape {shape} needs {count} elements in {field}, got {len(values)}"
         )
     if count <= _PART or spec.datatype == "BYTES":
         return array_from_list(spec, count, list(values), shape)

@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, over HTTP: JSON, with tensors as JSON or as bytes behind it."""
+"""The Open Inference Protocol, version 2, over HTTP: JSON, followed by binary tensors."""
 
 from __future__ import annotations
 
@@ -111,19 +111,19 @@ class OpenInferenceHttp(HttpProtocol):
 _decode = msgspec.json.Decoder(Request).decode
 _encode = msgspec.json.Encoder().encode
 _MAX_PARAMETER = 64
-# elements of an array that is encoded in parts
+# arrays of at least this many elements are encoded in parts
 _LONG = 4096
 _NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "O": str}
 
 
 def json_length(head: str | None, size: int) -> int:
-    """How many bytes of a body of `size` bytes are JSON, by its Inference-Header-Content-Length."""
+    """Size of the JSON part of a body of `size` bytes, from its Inference-Header-Content-Length."""
     if head is None:
         return size
     length = parse_length(head)
     if length is None or length > size:
         raise ServeError(
-            f"Inference-Header-Content-Length says {head[:20]!r} bytes of JSON, the body has {size} bytes"
+            f"Inference-Header-Content-Length: expected at most {size}, the bytes of the body, got {head[:20]!r}"
         )
     return length
 
@@ -131,9 +131,9 @@ def json_length(head: str | None, size: int) -> int:
 def decode_request(
     body: bytes, size: int, version: ModelVersion, most: int
 ) -> tuple[Request, list[int], list[Array]]:
-    """A request, the positions of the outputs that it names, and its tensors in the order of the model's inputs.
+    """Decode a request: the request, the indexes of its outputs, and its tensors in the order of the model's inputs.
 
-    The first `size` bytes of the body are JSON; the tensors that say a ``binary_data_size`` follow behind.
+    The first `size` bytes of the body are JSON; tensors with a ``binary_data_size`` follow.
     """
     view = memoryview(body)
     divided = Divided(b"", {})
@@ -142,7 +142,7 @@ def decode_request(
             divided = cut_arrays(body if size == len(body) else bytes(view[:size]))
         request = _decode(divided.text or view[:size])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ServeError(f"the request is not the protocol's: {error}") from None
+        raise ServeError(f"the request is invalid: {error}") from None
     except RecursionError:
         raise ServeError("the request's JSON is nested too deeply") from None
     if len(request.id) > MAX_ID:
@@ -154,8 +154,8 @@ def decode_request(
     for tensor in request.inputs:
         spec = specs.get(tensor.name)
         if spec is None or tensor.name in arrays:
-            what = "is there twice" if spec else "is none of the model's"
-            raise ServeError(f"input {tensor.name[:80]!r} {what}; it takes {', '.join(specs)}")
+            what = "occurs twice" if spec else "is unknown"
+            raise ServeError(f"input {tensor.name[:80]!r} {what}. The model takes {', '.join(specs)}")
         count = spec.check(tensor.datatype, tensor.shape, most)
         length = _read_parameter(tensor.parameters, "binary_data_size")
         if length is None:
@@ -168,22 +168,22 @@ def decode_request(
         arrays[tensor.name] = from_bytes(spec, count, view[at : at + length], tensor.shape)
         at += length
     if at != len(body):
-        raise ServeError(f"{len(body) - at} bytes are left over behind the tensors")
+        raise ServeError(f"{len(body) - at} bytes follow the last tensor")
     if len(arrays) != len(specs):
         missing = [name for name in specs if name not in arrays]
-        raise ServeError(f"the request has no input '{missing[0]}'; the model takes {', '.join(specs)}")
-    request.inputs = []  # they hold the body
+        raise ServeError(f"the request has no input '{missing[0]}'. The model takes {', '.join(specs)}")
+    request.inputs = []  # they reference the body
     return request, indexes, [arrays[name] for name in specs]
 
 
 def _read_parameter(parameters: Mapping[str, msgspec.Raw], name: str) -> Any:
-    """The value of a parameter; None where it is not there. Others are never converted."""
+    """Value of a parameter; None if it is missing. Other parameters are not decoded."""
     text = parameters.get(name)
     if text is None:
         return None
     data = bytes(text)
     if len(data) > _MAX_PARAMETER:
-        raise ServeError(f"parameter {name}: expected a number or a truth value, got {data[:40]!r}")
+        raise ServeError(f"parameter {name}: expected a number or a boolean, got {data[:40]!r}")
     if data.isdigit() and data[:1] != b"0":
         return int(data)
     return True if data == b"true" else msgspec.json.decode(text)
@@ -206,19 +206,19 @@ def _from_json(spec: TensorSpec, count: int, tensor: Input, arrays: Mapping[str,
     axes = len(tensor.shape)
     if depth not in (1, axes):
         raise ServeError(
-            f"input '{spec.name}': data is a flat list, or nested {axes} deep as its shape; got {depth}"
+            f"input '{spec.name}': expected data as a flat list or {axes} nested lists, got {depth} levels"
         )
     if array is not None:
         return array.read(spec, count, tensor.shape)
     try:
         values = _list_decoder(DATATYPES[spec.datatype].kind, depth).decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ServeError(f"input '{spec.name}': data is not what {spec.datatype} takes: {error}") from None
+        raise ServeError(f"input '{spec.name}': expected {spec.datatype} data: {error}") from None
     if depth > 1:
         values = _flatten(spec, values, tensor.shape)
     if len(values) != count:
         raise ServeError(
-            f"input '{spec.name}': shape {tensor.shape} asks for {count} elements, got {len(values)}"
+            f"input '{spec.name}': shape {tensor.shape} needs {count} elements, got {len(values)}"
         )
     return array_from_list(spec, count, values, tensor.shape)
 
@@ -234,21 +234,21 @@ def _nesting_depth(text: bytes) -> int:
 
 
 def _flatten(spec: TensorSpec, values: list[Any], shape: Sequence[int]) -> list[Any]:
-    """The numbers of nested lists, each of which has the length that the shape says."""
+    """Flatten nested lists whose lengths must match the shape."""
     level: list[Any] = [values]
     for axis, length in enumerate(shape):
         for each in level:
             if len(each) != length:
                 raise ServeError(
                     f"input '{spec.name}': a list of axis {axis} has {len(each)} elements, its shape {list(shape)} "
-                    f"says {length}"
+                    f"has {length}"
                 )
         level = [one for each in level for one in each]
     return level
 
 
 def _is_binary(request: Request, version: ModelVersion, indexes: Sequence[int]) -> list[bool]:
-    """For each output of a response, whether it travels as bytes."""
+    """For each output of a response, whether it is sent as a binary tensor."""
     usual = _read_parameter(request.parameters, "binary_data_output") is True
     if not request.outputs:
         return [usual] * len(indexes)
@@ -263,7 +263,7 @@ def _is_binary(request: Request, version: ModelVersion, indexes: Sequence[int]) 
 def response_size(
     request: Request, version: ModelVersion, indexes: Sequence[int], arrays: Sequence[Array]
 ) -> tuple[int, int]:
-    """How many bytes a response has at most, and how many of them are to be converted; from the shapes."""
+    """Upper bounds of the size of a response and of its bytes that need conversion, from the shapes."""
     total = work = 1024 + 6 * len(request.id)
     for index, binary in zip(indexes, _is_binary(request, version, indexes), strict=True):
         array = arrays[index]
@@ -277,7 +277,7 @@ def response_size(
 def encode_response(
     request: Request, version: ModelVersion, indexes: Sequence[int], arrays: Sequence[Array]
 ) -> tuple[list[Any], list[tuple[bytes, bytes]], bytes]:
-    """The parts of a response's body, headers that belong to it, and its content type."""
+    """Encode a response: the parts of its body, additional headers, and the content type."""
     outputs: list[dict[str, Any]] = []
     tail: list[Any] = []
     for index, binary in zip(indexes, _is_binary(request, version, indexes), strict=True):
@@ -309,14 +309,14 @@ def encode_response(
 
 
 def bytes_size(array: Array) -> int:
-    """The length of `bytes_of`."""
+    """Length of `bytes_of`."""
     if array.dtype.kind in "SUO":
         return sum(element_size(element) + 4 for element in array.reshape(-1))
     return array.nbytes
 
 
 def bytes_of(array: Array) -> Any:
-    """A tensor as it travels."""
+    """Encode a tensor as binary data."""
     if array.dtype.kind in "SUO":
         return join_bytes(array.reshape(-1))
     flat: Any = np.ascontiguousarray(array).reshape(-1)
@@ -324,7 +324,7 @@ def bytes_of(array: Array) -> Any:
 
 
 def to_json(array: Array) -> Any:
-    """A tensor as JSON has it: one flat list. What is no number becomes null."""
+    """A tensor as JSON: one flat list. NaN and infinities become null."""
     flat = array.reshape(-1)
     if array.dtype.kind in "SUO":
         return [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in flat]
@@ -332,7 +332,7 @@ def to_json(array: Array) -> Any:
 
 
 def metadata(version: ModelVersion, numbers: Sequence[int]) -> dict[str, Any]:
-    """What the protocol says of a model."""
+    """Metadata of a model as the protocol defines it."""
     return {
         "name": version.model,
         "versions": [str(number) for number in sorted(numbers)],

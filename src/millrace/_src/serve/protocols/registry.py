@@ -167,13 +167,17 @@ def _load() -> None:
         importlib.import_module(f"{__package__}.{name}")
 
 
+def _position(protocol: HttpProtocol | GrpcService) -> int:
+    return MODULES.index(type(protocol).__module__.rpartition(".")[2])
+
+
 def http_protocols() -> tuple[HttpProtocol, ...]:
-    """The registered HTTP protocols."""
+    """The registered HTTP protocols, in the order of `MODULES`."""
     _load()
-    return tuple(_http)
+    return tuple(sorted(_http, key=_position))
 
 
 def grpc_services() -> tuple[GrpcService, ...]:
-    """The registered gRPC services."""
+    """The registered gRPC services, in the order of `MODULES`."""
     _load()
-    return tuple(_grpc)
+    return tuple(sorted(_grpc, key=_position))

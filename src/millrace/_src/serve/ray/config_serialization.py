@@ -1,4 +1,4 @@
-"""A configuration as numbers and texts, on its way to the replicas."""
+"""Serialize a configuration for the replicas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace._src.serve.tensor_codec import datatype_of
 
 __all__ = ["config_from_dict", "list_paths", "config_to_dict"]
 
-# what a replica needs; where to listen, TLS and the end are matters of the proxies and of the one who started them
+# fields that a replica needs; addresses, TLS and shutdown belong to the proxies and to whoever started them
 _FIELDS = (
     "max_batch", "max_wait_ms", "batching", "max_queue", "max_body", "timeout", "workers", "token", "host",
     "max_response", "max_body_total", "max_response_total", "allowed_hosts", "allowed_origins",
@@ -21,7 +21,7 @@ _FIELDS = (
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
-    """What a replica is told. Paths are whole, since a replica has another working folder."""
+    """Configuration as a dict for a replica. Paths are absolute, since a replica has another working folder."""
     settings: dict[str, Any] = {field: getattr(config, field) for field in _FIELDS}
     settings["threads"] = config.threads or 1
     settings["models"] = {name: _serialize_source(name, source) for name, source in config.models.items()}
@@ -37,7 +37,7 @@ def _serialize_source(name: str, source: Any) -> Any:
     if not isinstance(source, NetworkSource):
         raise ArgumentValueError(
             f"model {name!r} is a {type(source).__name__} in the memory of this process, which the nodes of a Ray "
-            f"cluster cannot see: save it where they can, servable.save('{name}.mindir'), and give the path"
+            f"cluster cannot read. Save it to a shared folder, servable.save('{name}.mindir'), and pass the path"
         )
     inputs = [
         f"{datatype_of(np_dtype(each.dtype))}:{','.join(map(str, each.shape))}" for each in source.inputs
@@ -47,11 +47,11 @@ def _serialize_source(name: str, source: Any) -> Any:
 
 
 def config_from_dict(plain: dict[str, Any]) -> Config:
-    """The configuration again, on a node."""
+    """Create the configuration from its dict, on a node."""
     settings = dict(plain)
     folder, models = settings.pop("folder"), settings.pop("models")
     if any(not isinstance(source, str) for source in models.values()) and folder not in sys.path:
-        sys.path.insert(0, folder)  # a net's module in the folder of the command, as without Ray
+        sys.path.insert(0, folder)  # the network's module is in the folder of the command, as without Ray
     return Config({name: _resolve_source(source) for name, source in models.items()}, **settings)
 
 
@@ -65,7 +65,7 @@ def _resolve_source(source: Any) -> Any:
 
 
 def list_paths(plain: dict[str, Any], config: Config) -> list[str]:
-    """The files and folders that every node must be able to open."""
+    """Files and folders that every node must be able to read."""
     paths = [source if isinstance(source, str) else source[1] for source in plain["models"].values()]
     paths += [
         config.certificate and os.path.abspath(config.certificate),

@@ -1,4 +1,4 @@
-"""A server on Ray Serve: deployed, running, and stopped without dropping what has come."""
+"""Deploy a server on Ray Serve and stop it without dropping requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ APPLICATION, DEPLOYMENT = "millrace", "models"
 PURPOSE, EXTRA = "serving on Ray", "rayserve"
 # Bodies over 100 kB pass through the object store of a node.
 _STORE, _BODIES = 200 << 20, 4
-# A replica that is lost is noticed so soon, in seconds; a request that finds it gone goes to another one at once.
+# Seconds between health checks: a lost replica is noticed within this time; its requests move to another at once.
 _HEALTH = 2.0
 
 Replicas = int | tuple[int, int]
@@ -49,13 +49,13 @@ def _check_counts(replicas: Replicas) -> tuple[int, int]:
     least, most = (replicas, replicas) if isinstance(replicas, int) else replicas
     if not 1 <= least <= most:
         raise ArgumentValueError(
-            f"replicas is a number above 0, or two of them, the fewest and the most, but got {replicas}"
+            f"replicas: expected a number above 0, or a pair (minimum, maximum), got {replicas}"
         )
     return least, most
 
 
 def application(config: Config, replicas: Replicas = 1) -> Any:
-    """The server as an application of Ray Serve; where it listens, and TLS, are the affair of who starts Ray Serve."""
+    """The server as a Ray Serve application; addresses and TLS are options of Ray Serve."""
     serve = _import_serve()
     least, most = _check_counts(replicas)
     plain = config_to_dict(config)
@@ -67,7 +67,7 @@ def application(config: Config, replicas: Replicas = 1) -> Any:
         serve.ingress()(Replica),
         name=DEPLOYMENT,
         ray_actor_options={"num_cpus": _cpus_per_replica(config)},
-        # a replica makes batches of what waits in it, so it must be given more than one at a time
+        # a replica batches its waiting requests, so it needs more than one at a time
         max_ongoing_requests=config.max_queue,
         max_queued_requests=config.max_queue,
         backpressure_config={"status_code": 429},
@@ -85,13 +85,13 @@ def _cpus_per_replica(config: Config) -> int:
 
 
 class RayServer:
-    """A server on Ray Serve; as a context it is stopped at the end. ``start_on_ray(Config(...))`` gives one."""
+    """A server on Ray Serve; as a context manager it stops at the end. ``start_on_ray(Config(...))`` creates one."""
 
     def __init__(self, config: Config, replicas: Replicas, address: str | None, quiet: bool = False) -> None:
         if config.grpc_port is not None:
             raise ArgumentValueError(
-                "Ray Serve's gRPC has no TLS, listens on every address of its machine and sets no limit to a message: "
-                "with Ray only HTTP is served. Leave the gRPC port out, or serve without Ray"
+                "Ray Serve's gRPC has no TLS, listens on every address of its machine and does not limit messages, so "
+                "only HTTP is served with Ray. Omit the gRPC port, or serve without Ray"
             )
         self.config = config
         self._least, _ = _check_counts(replicas)
@@ -104,10 +104,10 @@ class RayServer:
         )
         if ray_cluster.starts_here(ray, address) and self._wants > available_cores():
             raise ResourceError(
-                f"{self._resource_text}, this machine has {available_cores()}: ask for fewer replicas, or fewer "
-                "threads or workers in each; or give the address of a larger cluster"
+                f"{self._resource_text}, this machine has {available_cores()}: request fewer replicas, or fewer "
+                "threads or workers in each, or use the address of a larger cluster"
             )
-        # it says more than warnings in the process of its user
+        # otherwise Ray logs more than warnings in the user's process
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self._lock = threading.Lock()
         self._began = self._over = False
@@ -123,45 +123,45 @@ class RayServer:
         except BaseException:
             self._end()
             raise
-        # a program that ends without `stop`; called before Ray's own end, since Ray was loaded before
+        # for programs that exit without `stop`; runs before Ray's exit handler, since Ray was imported first
         atexit.register(self.stop)
 
     @property
     def url(self) -> str:
-        """Its address, as a client takes it. On a cluster it is the same on each node that has a proxy."""
+        """URL of the server. On a cluster it is the same on each node with a proxy."""
         return url_of(self.config, self.port)
 
     # --- the start ---------------------------------------------------------------------------------------
 
     def _check(self, cluster: Cluster, paths: list[str]) -> None:
-        """What would fail later, or wait for ever, is said before anything is started."""
+        """Check what would fail or hang later, before anything is started."""
         there = self._serve.status()
         if there.applications or there.proxies:
             raise ResourceError(
                 f"Ray Serve runs already on the cluster at {cluster.address}, with "
-                f"{', '.join(there.applications) or 'no application'}, and where it listens cannot be changed: end it "
-                f"(`serve shutdown`), or take another cluster"
+                f"{', '.join(there.applications) or 'no application'}, and its address cannot be changed. Stop it "
+                f"(`serve shutdown`), or use another cluster"
             )
         unseen = cluster.unseen(paths)
         if unseen is not None:
             path, node = unseen
             raise ResourceError(
-                f"node {node} of the Ray cluster cannot open {path}: models and certificates are opened on the nodes. "
-                f"Put the file where every node finds it under this name, in a shared folder"
+                f"node {node} of the Ray cluster cannot open {path}: models and certificates are read on the nodes. "
+                f"Put the file into a shared folder that has the same path on every node"
             )
         have = cluster.cpus()
         if have < self._wants:
             log.warning(
-                "%s, the Ray cluster has %g: the server starts when nodes have come",
+                "%s, the Ray cluster has %g: the server starts when nodes have joined",
                 self._resource_text,
                 have,
             )
 
     def _port(self) -> tuple[int, socket.socket]:
-        """The port, which nobody has here, and what keeps it until Ray Serve listens there."""
+        """A free port, and the socket that reserves it until Ray Serve listens on it."""
         host, port = self.config.host, self.config.port
         if port:
-            # Ray Serve shares its port with whoever asks; a server that is there already shall be noticed
+            # Ray Serve sets SO_REUSEPORT; a server that already uses the port must be detected
             bind_socket(host, port).close()
         keeper = bind_socket(host, port, shared=True)
         return keeper.getsockname()[1], keeper
@@ -172,7 +172,7 @@ class RayServer:
             "host": config.host,
             "port": self.port,
             "keep_alive_timeout_s": 75,
-            # the replica has its own limits for the body and for the model, and says more; this one is for a lost reply
+            # the replica's limits for body and model give better errors; this one is for a lost reply
             "request_timeout_s": 2 * config.timeout + 5,
         }
         if config.certificate is not None and config.key is not None:
@@ -195,14 +195,14 @@ class RayServer:
             raise ServeError(f"no replica could start: {why or error}", 500) from (None if why else error)
 
     def _status_message(self) -> str:
-        """All that Ray Serve says about our replicas; the error of a start says little."""
+        """Status messages of Ray Serve about the replicas; the error of a start has few details."""
         there = self._serve.status().applications.get(APPLICATION)
         return "" if there is None else "\n".join(each.message for each in there.deployments.values())
 
     # --- while it runs -----------------------------------------------------------------------------------
 
     def reload(self, name: str) -> list[int]:
-        """Load a model anew in all replicas, one after the other or at once; its versions. No request waits for it."""
+        """Reload a model in all replicas; returns its versions. No request waits for the load."""
         reply = self._handle.load_everywhere.remote(name).result()
         if reply["error"] is not None:
             raise ServeError(reply["error"], 500)
@@ -212,10 +212,10 @@ class RayServer:
     # --- the end -----------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Answer what has come, and end; Ray as well, where it was started for this server. Twice changes nothing."""
+        """Complete the pending requests, then stop; Ray too, if this server started it. May be called twice."""
         with self._lock:
             if not self._over and self.config.drain:
-                with contextlib.suppress(Exception):  # no replica lives: nobody asks it either
+                with contextlib.suppress(Exception):  # no replica is running, so none gets requests
                     self._handle.broadcast("leave").results(
                         timeout_s=self.config.timeout, return_exceptions=True
                     )
@@ -235,13 +235,13 @@ class RayServer:
                     finally:
                         self._serve.shutdown()
             except Exception as error:
-                log.warning("Ray Serve did not end as it should: %s: %s", type(error).__name__, error)
+                log.warning("Ray Serve did not shut down cleanly: %s: %s", type(error).__name__, error)
             finally:
                 self._cluster.release()
 
     @contextlib.contextmanager
     def _silenced(self) -> Iterator[None]:
-        """For the command: Ray writes a page of a model that does not load, and of its own end as of a failure."""
+        """Silence Ray's output for the command: long messages about a failed load and about its shutdown."""
         if not self._quiet:
             yield
             return
@@ -258,13 +258,13 @@ class RayServer:
 
 @public("serve")
 def start_on_ray(config: Config, replicas: Replicas = 1, address: str | None = None) -> RayServer:
-    """Start a server on Ray Serve, and return when it is ready: `start`, for more than one process or machine.
+    """Start a server on Ray Serve, and return when it is ready: `start` for several processes or machines.
 
-    `replicas` is how many processes serve, or the fewest and the most, between which Ray Serve chooses by the requests
-    that wait. `address` is that of a Ray cluster that this machine is a node of, ``"HOST:PORT"`` or ``"auto"``; without
-    it, that of ``RAY_ADDRESS`` or the one that this program is connected to, and else Ray is started on this machine
-    for as long as the server lives. Files of models are opened on the nodes. `threads` of the `config` (1, where it
-    says 0) are the CPUs that each replica asks for. There is no gRPC.
+    `replicas` is the number of processes, or a pair (minimum, maximum) within which Ray Serve scales by the waiting
+    requests. `address` is the address of a Ray cluster that includes this machine, ``"HOST:PORT"`` or ``"auto"``. The
+    default is ``RAY_ADDRESS``, or the cluster that this program is connected to, or a new Ray on this machine that ends
+    with the server. The nodes read the model files. Each replica reserves `threads` CPUs of the `config` (0 counts as
+    1). gRPC is not available.
 
     >>> from millrace.serve import Config
     >>> start_on_ray(Config({"pets": "pets.mindir"}, grpc_port=0), replicas=2)
@@ -281,7 +281,7 @@ def run(
     replicas: Replicas = 1,
     address: str | None = None,
 ) -> None:
-    """Run a server on Ray Serve until SIGTERM or SIGINT; SIGHUP loads its models anew. Called in the main thread."""
+    """Run a server on Ray Serve until SIGTERM or SIGINT; SIGHUP reloads its models. Call it in the main thread."""
     signals: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def interrupted(number: int, _: object) -> None:
@@ -289,7 +289,7 @@ def run(
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     try:
-        # until it serves a signal ends the start; then each is answered in its turn
+        # before the server is ready a signal aborts the start; afterwards signals are handled in order
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, interrupted)
         with RayServer(config, replicas, address, quiet=True) as server:
@@ -308,4 +308,4 @@ def _reload_all(server: RayServer) -> None:
         try:
             server.reload(name)
         except Exception as error:
-            log.error("model '%s' could not be loaded anew: %s", name, error)
+            log.error("model '%s' could not be reloaded: %s", name, error)

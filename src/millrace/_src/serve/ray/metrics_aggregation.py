@@ -1,4 +1,4 @@
-"""The counters of all replicas as one page: each line says whose it is."""
+"""Merge the metrics of all replicas into one page with a replica label."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["merge_metrics"]
 
 
 def merge_metrics(pages: Mapping[str, str]) -> str:
-    r"""One page of what Prometheus reads, from the pages of replicas by their names; a metric's lines stay together.
+    r"""Merge Prometheus pages of replicas by name; the lines of a metric stay together.
 
     >>> print(merge_metrics({"a": '# TYPE n counter\nn{x="1"} 2\n', "b": "# TYPE n counter\nn 3\n"}), end="")
     # TYPE n counter

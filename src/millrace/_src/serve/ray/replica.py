@@ -1,4 +1,4 @@
-"""What runs in each replica: the server's application, and what concerns all of them (a reload, the counters)."""
+"""The actor class of a replica: the application, and operations on all replicas (reload, metrics)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Replica", "failure_reason"]
 
 log = get_logger(__name__)
 
-# Before the text of an error inside what Ray tells of a replica that could not start.
+# Marks the error text inside Ray's status message about a replica that failed to start.
 _MARK = "millrace-says:"
 _STARTING = ("STARTING", "UPDATING", "RECOVERING")
 _LOOK = 0.2
 
 
 def failure_reason(message: str) -> str | None:
-    """Why a replica could not start, from all that Ray says about it.
+    """The error of a failed replica, extracted from Ray's status message.
 
     >>> failure_reason('... RuntimeError: millrace-says:"no such file" ...')
     'no such file'
@@ -35,7 +35,7 @@ def failure_reason(message: str) -> str | None:
 
 
 class Replica:
-    """One replica. Ray Serve makes it an actor, runs its application and calls its methods, all in one event loop."""
+    """One replica: a Ray actor that runs the application; Ray Serve calls its methods in one event loop."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
         self._plain = plain
@@ -44,7 +44,7 @@ class Replica:
         self._name = ""
 
     async def __serve_build_asgi_app__(self) -> Any:
-        """The application with its models loaded; Ray Serve sends nobody here before that."""
+        """The application with its models loaded; Ray Serve routes requests here afterwards."""
         self._name = _import_serve().get_replica_context().replica_id.unique_id
         try:
             self._app = await self._loaded()
@@ -67,14 +67,14 @@ class Replica:
         return app
 
     async def check_health(self) -> None:
-        """Ray Serve asks this from time to time, and replaces a replica that fails."""
+        """Health check of Ray Serve, which replaces a replica that fails."""
         if self._app is not None and not self._app.service.is_live:
-            raise RuntimeError("the thread that computes has ended")
+            raise RuntimeError("a worker thread has ended")
 
-    # --- what Ray Serve's broadcast calls on each --------------------------------------------------------
+    # --- called on each replica by broadcast -------------------------------------------------------------
 
     async def load_model(self, name: str, done: list[str]) -> dict[str, Any]:
-        """Load a model anew, unless this replica is one of those that have."""
+        """Reload a model, unless this replica has already reloaded it."""
         if self._name in done:
             return {"replica": self._name, "error": None}
         try:
@@ -84,25 +84,25 @@ class Replica:
         return {"replica": self._name, "error": None}
 
     async def metrics_text(self) -> dict[str, str]:
-        """The counters of this replica."""
+        """The metrics of this replica."""
         page = await asyncio.to_thread(self._app.service.metrics.text)
         return {"replica": self._name, "page": page.decode()}
 
     async def leave(self) -> None:
-        """Answer, and say that nothing more should come."""
+        """Report that the replica is not ready while it still serves requests."""
         self._app.service.draining = True
 
-    # --- what one does for all ---------------------------------------------------------------------------
+    # --- run by one replica for all -----------------------------------------------------------------------
 
     async def load_everywhere(self, name: str) -> dict[str, Any]:
-        """`_reload` for the one who started the server: plain values, no error of ours on the way."""
+        """`_reload` for the process that started the server: returns plain values instead of raising errors."""
         try:
             return {"versions": await self._reload(name), "error": None}
         except Exception as error:
             return {"versions": [], "error": str(error)}
 
     async def _reload(self, name: str) -> list[int]:
-        """Load a model anew in this replica, and, if that went well, in all others, those included that just start."""
+        """Reload a model in this replica and, if that succeeds, in all others, starting ones included."""
         versions: list[int] = await self._app.service.reload(name)
         loop, done = asyncio.get_running_loop(), [self._name]
         until = loop.time() + self._app.config.timeout
@@ -110,8 +110,8 @@ class Replica:
             for reply in await self._broadcast("load_model", name, done):
                 if reply["error"] is not None:
                     raise ServeError(
-                        f"replica {reply['replica']} could not load it and serves what it had, others serve the new "
-                        f"one; mend the file and load it again: {reply['error']}",
+                        f"replica {reply['replica']} could not load it and serves the old one, others serve the new "
+                        f"one. Fix the file and reload it: {reply['error']}",
                         500,
                     )
                 if reply["replica"] not in done:
@@ -121,13 +121,13 @@ class Replica:
                 return versions
             if loop.time() > until:
                 log.warning(
-                    "model '%s': %d replicas have loaded it anew, and there are %s", name, len(done), states
+                    "model '%s': %d replicas have reloaded it, and there are %s", name, len(done), states
                 )
                 return versions
             await asyncio.sleep(_LOOK)
 
     async def _counters(self) -> bytes:
-        """The counters of all replicas."""
+        """The metrics of all replicas."""
         pages = {
             each["replica"]: each["page"]
             for each in [await self.metrics_text(), *await self._broadcast("metrics_text")]
@@ -135,7 +135,7 @@ class Replica:
         return merge_metrics(dict(sorted(pages.items()))).encode()
 
     async def _broadcast(self, method: str, *args: Any) -> list[Any]:
-        """The answers of the replicas that serve; one that is lost meanwhile has none."""
+        """Replies of the running replicas; a replica lost meanwhile has none."""
         if self._handle is None:
             context = _import_serve().get_replica_context()
             self._handle = await asyncio.to_thread(
@@ -143,7 +143,7 @@ class Replica:
             )
         try:
             replies = await self._handle.broadcast(method, *args).results_async(return_exceptions=True)
-        except Exception as error:  # the news of who serves has not come yet
+        except Exception as error:  # the list of running replicas has not arrived yet
             log.debug("%s was not broadcast: %s", method, error)
             return []
         return [each for each in replies if isinstance(each, dict)]

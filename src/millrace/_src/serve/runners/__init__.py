@@ -1,1 +1,1 @@
-"""Runners."""
+"""Model runners: PyTorch archives, onnxruntime, MNN."""

@@ -1,7 +1,8 @@
-"""Nets of convolutions on MNN, which computes those of 3 x 3 with less than half of the multiplications (Winograd).
+"""Run convolutional networks on MNN, which computes 3 x 3 convolutions with less than half of the multiplications
+(Winograd).
 
-A net moves there only where that was shown when it was loaded: MNN can read it, gives onnxruntime's answers, and takes
-less processor time. Few rows stay with onnxruntime, which divides one row among the cores.
+MNN is used only if a test at load time shows that it reads the model, gives the results of onnxruntime, and takes less
+processor time. Small batches stay with onnxruntime, which divides a row among the cores.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ __all__ = ["MnnRunner", "onnx_runner"]
 
 log = get_logger(__name__)
 
-# Rows that are computed in one go: more gain nothing, and the memory that they take stays taken.
+# Rows per call: more rows are not faster, and their memory is never released.
 MOST_ROWS = 32
-# Answers may differ by this share of the largest value: float32, added up in another order.
+# Relative tolerance of the results: float32 sums in another order.
 TOLERANCE = 1e-4
-# What MNN must take less than, of onnxruntime's time, to be worth its memory.
+# MNN must take less than this share of onnxruntime's time to be worth its memory.
 WORTH = 0.9
-# No operation here looks anything up by what a request holds: MNN does not check places, as onnxruntime does.
+# No operator here indexes by request data: unlike onnxruntime, MNN does not check indexes.
 SAFE = frozenset(
     (
         "Add", "AveragePool", "BatchNormalization", "Clip", "Concat", "Constant", "Conv", "Div", "Dropout", "Elu",
@@ -52,14 +53,14 @@ SAFE = frozenset(
         "Split", "Sqrt", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze",
     )
 )  # fmt: skip
-# In a process of its own: it prints, and where it does not like a file it may end the process.
+# Runs in a separate process: the converter prints, and may end the process on an unsupported file.
 CONVERT = "import sys, _tools; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
 
 
 def onnx_runner(file: str | bytes, threads: int, runtime: str = "auto") -> ModelRunner:
-    """What computes an ONNX file: onnxruntime, or MNN where that is faster and gives the same."""
+    """Create the runner of an ONNX file: onnxruntime, or MNN where it is faster with the same results."""
     if isinstance(file, str):
-        file = read_onnx(file)  # every runtime gets the bytes that were checked
+        file = read_onnx(file)  # every runtime gets the checked bytes
     usual = OnnxRunner(file, threads)
     if runtime == "onnxruntime":
         return usual
@@ -75,7 +76,7 @@ class _NoGain(Exception):
 
 
 def _is_candidate(file: str | bytes, usual: OnnxRunner) -> bool:
-    """Whether the net has what MNN is good at, and nothing that it should not be trusted with."""
+    """Whether the model has convolutions that MNN speeds up, and only supported operators."""
     specs = (*usual.inputs, *usual.outputs)
     if any(
         spec.datatype != "FP32" or spec.shape[:1] != (-1,) or min(spec.shape[1:], default=0) < 0
@@ -102,9 +103,9 @@ def _measure_speedup(file: str | bytes, usual: OnnxRunner, threads: int) -> Mode
     for rows in (1, 2, 4, 8):
         taken = _cpu_seconds(net.run, _trial_inputs(usual.inputs, rows)) / rows
         if taken < wanted:
-            log.info("MNN computes the model, %d rows and more at a time: %.2f ms a row", rows, taken * 1000)
+            log.info("MNN computes batches of at least %d rows: %.2f ms per row", rows, taken * 1000)
             return MnnRunner(usual, net, rows, threads)
-    raise _NoGain(f"MNN takes {taken * 1000:.2f} ms a row, and not less than {wanted * 1000:.2f}")
+    raise _NoGain(f"MNN takes {taken * 1000:.2f} ms per row, not less than {wanted * 1000:.2f}")
 
 
 def _import_mnn() -> Any:
@@ -113,7 +114,7 @@ def _import_mnn() -> Any:
 
 
 class _Memory:
-    """A file that has no name, and goes with this object: nothing is left wherever the process ends."""
+    """An anonymous file in memory that is removed with this object, however the process ends."""
 
     def __init__(self, data: bytes = b"") -> None:
         self.number = os.memfd_create("millrace-mnn")
@@ -127,7 +128,7 @@ class _Memory:
 
 
 def _convert(file: str | bytes) -> _Memory:
-    """An ONNX file as MNN reads it."""
+    """Convert an ONNX file to MNN's format."""
     source = _Memory(file) if isinstance(file, bytes) else None
     target = _Memory()
     arguments = [
@@ -147,12 +148,12 @@ def _convert(file: str | bytes) -> _Memory:
     )
     if not os.fstat(target.number).st_size:
         last = (process.stdout + process.stderr).decode(errors="replace").strip().splitlines()[-1:]
-        raise _NoGain(f"MNN does not read it ({' '.join(last)[:200]})")
+        raise _NoGain(f"MNN cannot convert it ({' '.join(last)[:200]})")
     return target
 
 
 def _trial_inputs(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
-    """Inputs with numbers of all signs."""
+    """Trial inputs with positive and negative numbers."""
     inputs = []
     for spec in specs:
         shape = (rows, *spec.shape[1:])
@@ -163,11 +164,11 @@ def _trial_inputs(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
 def _check_agreement(alone: OnnxRunner, net: _MnnSession, arrays: list[Array]) -> None:
     for want, got in zip(alone.run(arrays), net.run(arrays), strict=True):
         if want.shape != got.shape or not np.abs(want - got).max() <= TOLERANCE * np.abs(want).max():
-            raise _NoGain("MNN gives other answers")
+            raise _NoGain("MNN gives different results")
 
 
 def _cpu_seconds(run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> float:
-    """Processor time of this thread, which does not depend on what else the machine does."""
+    """Processor time of this thread, which does not depend on the load of the machine."""
     taken = []
     for _ in range(3):
         began = time.thread_time()
@@ -177,7 +178,7 @@ def _cpu_seconds(run: Callable[[list[Array]], list[Array]], arrays: list[Array])
 
 
 class MnnRunner:
-    """An ONNX file, on MNN; fewer rows than `least` for each of `threads` are left to onnxruntime."""
+    """Runner of an ONNX file on MNN; batches of fewer than `least` rows per thread run on onnxruntime."""
 
     platform = "mnn_onnx"
 
@@ -204,7 +205,7 @@ class MnnRunner:
     def _part(self, arrays: Sequence[Array]) -> list[Array]:
         try:
             net = self._free.get_nowait()
-        except queue.Empty:  # several batches are computed at a time
+        except queue.Empty:  # several batches are computed in parallel
             net = self._another()
         try:
             return net.run(arrays)
@@ -213,7 +214,7 @@ class MnnRunner:
 
 
 class _MnnSession:
-    """A net on one thread. Two of one interpreter would wait for each other, so each has its own."""
+    """An MNN session for one thread. Sessions of one interpreter block each other, so each has its own interpreter."""
 
     def __init__(
         self, mnn: Any, file: _Memory, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
@@ -257,7 +258,7 @@ _printing = threading.Lock()
 
 @contextlib.contextmanager
 def _printing_to_stderr() -> Iterator[None]:
-    """MNN says what the machine can do, on standard output, which is for whoever reads the server's address."""
+    """Redirect MNN's messages from standard output, which carries the server's address, to standard error."""
     with _printing:
         flush = ctypes.CDLL(None).fflush
         flush(None)

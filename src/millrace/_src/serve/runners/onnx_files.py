@@ -1,6 +1,6 @@
-"""ONNX files from anywhere: bounded in size, and without names of other files that a runtime would open.
+"""Check untrusted ONNX files: bounded size, no references to other files.
 
-Only the structure is read, field by field; weights are skipped by their lengths.
+Only the structure is parsed; weights are skipped by their lengths.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from millrace._src.core.io.stored_zip import read_regular_file
 
 __all__ = ["check_onnx", "read_onnx"]
 
-# Message -> the fields that lead to a tensor or an operator, by number.
+# Message type -> numbers of the fields that lead to a tensor or an operator.
 _INSIDE = {
     "Model": {7: "Graph", 20: "Training", 25: "Function"},
     "Training": {1: "Graph", 2: "Graph"},
@@ -24,14 +24,14 @@ _INSIDE = {
     "SparseTensor": {1: "Tensor", 2: "Tensor"},
     "Tensor": {},
 }
-_EXTERNAL = {13, 14}  # of a tensor: the name of its file, and that it is there
+_EXTERNAL = {13, 14}  # of a tensor: external_data and data_location
 _OPERATOR = 4  # of a node
-_CONTEXT = b"EPContext"  # an operator that names a file of a compiled model
+_CONTEXT = b"EPContext"  # an operator that references the file of a compiled model
 _DEPTH = 64
 
 
 def read_onnx(path: str) -> bytes:
-    """The bytes of an ONNX file within the limits, checked; FormatError where it is refused."""
+    """Read and check an ONNX file within the limits. Raises FormatError if it is refused."""
     data = read_regular_file(path, limits.ARCHIVE.onnx_bytes)
     try:
         check_onnx(data)
@@ -41,7 +41,7 @@ def read_onnx(path: str) -> bytes:
 
 
 def check_onnx(data: bytes) -> None:
-    """FormatError where a model is too large, damaged, or names a file outside of itself."""
+    """Raise FormatError if a model is too large, damaged, or references another file."""
     if len(data) > limits.ARCHIVE.onnx_bytes:
         raise FormatError(f"the ONNX model has {len(data)} bytes, more than {limits.ARCHIVE.onnx_bytes}")
     view = memoryview(data)
@@ -59,7 +59,7 @@ def check_onnx(data: bytes) -> None:
                     if depth >= _DEPTH:
                         raise ValueError("graphs are nested too deeply")
                     if stop < 0:
-                        raise ValueError("a message is expected, and a number is there")
+                        raise ValueError("expected a message, got a number")
                     pending.append((inside[number], start, stop, depth + 1))
     except (ValueError, IndexError) as error:
         raise FormatError(f"the ONNX model is damaged: {error}") from error
@@ -67,15 +67,15 @@ def check_onnx(data: bytes) -> None:
 
 def _check_location(number: int, view: memoryview, start: int, stop: int) -> None:
     if number == 14 and stop < 0 and start == 0:
-        return  # its data is in the model
+        return  # its data is inside the model
     raise FormatError(
-        "the ONNX model keeps weights in another file (external data), and a model may name no files. Save it as one "
+        "the ONNX model has weights in another file (external data), which is not allowed. Save it as one "
         "file: onnx.save(onnx.load(path), new_path)"
     )
 
 
 def _iterate_fields(view: memoryview, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, begin and end of each field of a message; of a field that is an integer, its value and -1."""
+    """Number, begin and end of each field of a message; for integer fields the number, the value and -1."""
     position = begin
     while position < end:
         key, position = _read_varint(view, position, end)

@@ -1,4 +1,4 @@
-"""Which operations an ONNX file holds, read without the library that writes such files."""
+"""List the operators of an ONNX file without the onnx library."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["OnnxNode", "nodes_of"]
 
 
 class OnnxNode(NamedTuple):
-    """An operation, and those of its attributes that are whole numbers or lists of them."""
+    """An operator with its integer attributes."""
 
     op_type: str
     ints: dict[str, list[int]]
 
 
 def nodes_of(file: str | bytes) -> list[OnnxNode]:
-    """The operations of a file, in its order; one of another domain than ONNX's own has that before its name."""
+    """The operators of a file in order; names from other domains than ONNX's are prefixed with the domain."""
     if isinstance(file, str):
         with open(file, "rb") as opened:
             file = opened.read()

@@ -1,4 +1,4 @@
-"""What computes: an archive of Millrace on PyTorch, or an ONNX file on onnxruntime, behind one small interface."""
+"""Model runners with one interface: Millrace archives on PyTorch, ONNX files on onnxruntime."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ArchiveRunner", "OnnxRunner", "ModelRunner", "zeros"]
 
 
 class ModelRunner(Protocol):
-    """A model: arrays in the order of `inputs`, arrays in the order of `outputs`."""
+    """Interface of a runner: arrays in the order of `inputs` to arrays in the order of `outputs`."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -30,7 +30,7 @@ class ModelRunner(Protocol):
 
 
 def zeros(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
-    """Inputs that fit; lengths that may be any are 1, but for the number of rows."""
+    """Zero inputs of this number of rows; other dynamic lengths are 1."""
     arrays = []
     for spec in specs:
         shape = [n if n >= 0 else (rows if axis == 0 else 1) for axis, n in enumerate(spec.shape)]
@@ -39,7 +39,7 @@ def zeros(specs: Sequence[TensorSpec], rows: int) -> list[Array]:
 
 
 class ArchiveRunner:
-    """An archive: the recorded calls of a net, on PyTorch."""
+    """Runner of an archive: the captured graph of a network, on PyTorch."""
 
     platform = "millrace_archive"
 
@@ -76,7 +76,7 @@ class ArchiveRunner:
         )
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        # PyTorch wants memory that may be written to, and a request's own may not
+        # PyTorch needs writable memory, and a request's memory is read-only
         tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in arrays]
         return [_to_array(each) for each in self.graph(tensors)]
 
@@ -96,7 +96,7 @@ def _to_array(tensor: torch.Tensor) -> Array:
 
 
 class OnnxRunner:
-    """An ONNX file, on onnxruntime."""
+    """Runner of an ONNX file on onnxruntime."""
 
     platform = "onnxruntime_onnx"
 
@@ -107,7 +107,7 @@ class OnnxRunner:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        # threads that wait by turning round take the cores from the event loop
+        # spinning threads take the cores from the event loop
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         try:
@@ -127,7 +127,7 @@ class OnnxRunner:
 
 
 def _refuse(value: Any) -> Array:
-    raise ServeError(f"the model gave a {type(value).__name__}, and only tensors can be sent", 500)
+    raise ServeError(f"the model returned a {type(value).__name__}; only tensors can be sent", 500)
 
 
 _ONNX = {

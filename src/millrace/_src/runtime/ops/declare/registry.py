@@ -6,7 +6,7 @@
     def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         return F.softshrink(input, lambd)
 
-The body gets PyTorch tensors. A wrapper unwraps the arguments, checks those whose annotation says more than a type,
+The body gets PyTorch tensors. A wrapper unwraps the arguments, checks arguments whose annotation is more than a type,
 wraps the result, and translates PyTorch's errors into MindSpore's. README.md explains how to add an operation.
 """
 
@@ -92,7 +92,7 @@ class OpSpec:
 
     @functools.cached_property
     def parameter_checks(self) -> list[tuple[str, int, Any]]:
-        """Name, position and check of each parameter whose annotation says more than a type."""
+        """Name, position and check of each parameter whose annotation is more than a type."""
         written = self.function.__annotations__
         known = Checker(self.function, self.signature).resolve()
         return [

@@ -2,7 +2,7 @@ import numpy as np
 
 from millrace._src.runtime.ops.nn import inference_attention as s
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 
 @samples(s.prompt_flash_attention)

@@ -3,7 +3,7 @@ import numpy as np
 from millrace._src.runtime.ops.math import arithmetic as n
 from millrace._src.runtime.ops.math import elementwise_unary, logical_bitwise, trigonometric
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 ODD = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0], "float32")
 

@@ -7,7 +7,7 @@ from millrace._src.runtime.ops.math import statistics
 from millrace._src.runtime.ops.nn import sequence
 from millrace._src.runtime.ops.random import candidate_sampler
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 
 def i64(*values):

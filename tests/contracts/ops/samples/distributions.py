@@ -4,7 +4,7 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.random import categorical
 from millrace._src.runtime.ops.random import distributions as c
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 # Weights that leave no choice.
 SURE = np.array([[0, 0, 1, 0], [1, 0, 0, 0]], "float32")

@@ -2,7 +2,7 @@ import numpy as np
 
 from millrace._src.runtime.ops.nn.rnnt_loss import rnnt_loss
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 
 @samples(rnnt_loss)

@@ -4,7 +4,7 @@ from millrace._src.runtime.ops.image import crop, morphology
 from millrace._src.runtime.ops.image import interpolate as g
 from millrace._src.runtime.ops.nn import fractional_pooling
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 F32 = np.float32
 

@@ -1,6 +1,6 @@
 from millrace._src.runtime.ops.array import scatter as s
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32, i64
+from tests.contracts.ops.samples.gather import i32, i64
 
 
 @samples(

@@ -4,7 +4,7 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array import masking as m
 from millrace._src.runtime.ops.array import sorting
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32, i64
+from tests.contracts.ops.samples.gather import i32, i64
 
 
 @samples(m.masked_fill, m.masked_fill_method)

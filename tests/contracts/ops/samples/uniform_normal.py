@@ -4,7 +4,7 @@ from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.random import categorical, distributions, permutation
 from millrace._src.runtime.ops.random import uniform_normal as d
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 
 @samples(d.normal)

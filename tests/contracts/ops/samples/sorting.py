@@ -3,7 +3,7 @@ import numpy as np
 from millrace._src.core.values import dtype as mstype
 from millrace._src.runtime.ops.array import sorting as o
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32, i64
+from tests.contracts.ops.samples.gather import i32, i64
 
 
 @samples(o.sort, o.argsort, o.argsort_mint, o.sort_method)

@@ -3,7 +3,7 @@ import numpy as np
 from millrace._src.runtime.ops.nn import attention, recurrent
 from millrace._src.runtime.ops.nn import mixture_of_experts as e
 from tests.contracts.ops.samples import Call, Fails, samples
-from tests.contracts.ops.samples.gathers import i32
+from tests.contracts.ops.samples.gather import i32
 
 
 @samples(e.moe_token_permute)
