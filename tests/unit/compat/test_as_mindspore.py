@@ -339,7 +339,9 @@ def test_refuses_when_mindspore_is_imported(tmp_path):
     """
     done = run(cwd=tmp_path, code=code)
     first, second = done.stdout.splitlines()
-    assert first.startswith("MindSporeAlreadyImportedError MindSpore is already imported in this process (from ")
+    assert first.startswith(
+        "MindSporeAlreadyImportedError MindSpore is already imported in this process (from "
+    )
     assert "Import millrace.as_mindspore before" in first
     assert second == "True False"
 

@@ -182,7 +182,8 @@ class DevicePrefetcher:
             if waited >= limit:
                 raise StallError(
                     f"channel {self.channel.name!r}: no batch came within {limit:g} s. "
-                    f"{diagnose_transfer(self.channel, waiting=waited)} set_context(op_timeout=...) changes the limit, 0 is none."
+                    f"{diagnose_transfer(self.channel, waiting=waited)} "
+                    "set_context(op_timeout=...) changes the limit, 0 is none."
                     f"\n{self.channel}"
                 )
             if not warned:
@@ -205,7 +206,8 @@ class DevicePrefetcher:
         channel.exhausted = True
         error_class = SinkEnded if channel.error is None else DeviceQueueError
         return error_class(
-            f"channel {channel.name!r}: a step asked for a batch and none will come. {diagnose_transfer(channel, waiting=waited)}"
+            f"channel {channel.name!r}: a step asked for a batch and none will come. "
+            f"{diagnose_transfer(channel, waiting=waited)}"
         )
 
     # looking ----------------------------------------------------------------------------------------
