@@ -1,27 +1,27 @@
 """Host-to-device transfer of batches for custom loops: ``from millrace.transfer import device_iterator``."""
 
 from millrace._src.transfer import (
-    Channel,
     DeviceIterator,
     DevicePrefetcher,
     DeviceQueue,
-    Verdict,
+    TransferDiagnosis,
+    TransferStatistics,
     create_device_source,
     device_iterator,
     device_queue,
-    judge,
+    diagnose_transfer,
     queue_info,
 )
 
 __all__ = [
-    "Channel",
+    "TransferStatistics",
     "DeviceIterator",
     "DeviceQueue",
     "DevicePrefetcher",
-    "Verdict",
+    "TransferDiagnosis",
     "device_iterator",
     "device_queue",
     "queue_info",
-    "judge",
+    "diagnose_transfer",
     "create_device_source",
 ]
