@@ -38,7 +38,7 @@ class Iterable:
 @pytest.fixture
 def fresh_warnings(monkeypatch):
     """What is said once per process may be said again in this test."""
-    monkeypatch.setattr(log, "_said", set())
+    monkeypatch.setattr(log, "_warned_keys", set())
 
 
 def orders(data: ds.Dataset, epochs: int = 2) -> list[list[int]]:

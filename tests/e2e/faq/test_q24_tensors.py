@@ -21,7 +21,7 @@ IMAGES = np.arange(3 * 8 * 6 * 3, dtype=np.uint8).reshape(3, 8, 6, 3)
 
 @pytest.fixture(autouse=True)
 def fresh_warnings(monkeypatch):
-    monkeypatch.setattr(log, "_said", set())
+    monkeypatch.setattr(log, "_warned_keys", set())
 
 
 @pytest.fixture

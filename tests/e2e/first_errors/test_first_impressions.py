@@ -67,7 +67,7 @@ def test_ten_thousand_workers_are_taken_with_a_warning(monkeypatch: pytest.Monke
         lambda: numbers().map(abs, num_parallel_workers=10_000),
         lambda: ds.config.set_num_parallel_workers(10_000),
     ):
-        monkeypatch.setattr(log, "_said", set())
+        monkeypatch.setattr(log, "_warned_keys", set())
         with pytest.warns(UserWarning, match="num_parallel_workers=10000, but there are 2 cores") as caught:
             call()
         assert caught[0].filename == __file__

@@ -171,7 +171,7 @@ def test_shuffled_shards_agree_without_a_seed():
 @pytest.fixture
 def nothing_said(monkeypatch):
     """Let warnings that come once per process come again."""
-    monkeypatch.setattr("millrace._src.core.log._said", set())
+    monkeypatch.setattr("millrace._src.core.log._warned_keys", set())
 
 
 def test_shuffle_of_a_stream_is_buffered_and_said(nothing_said):
