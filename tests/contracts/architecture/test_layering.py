@@ -182,7 +182,7 @@ LIBRARIES = {
     "cloudpickle": {"packages": ("data.engine.executors", "cli.bench"), "leaf": ()},
     "google_crc32c": {"packages": ("core.io.framing",), "leaf": ()},
     "msgspec": {"packages": ("data.formats.json_decoder", "serve"), "leaf": ()},
-    "starlette": {"packages": (), "leaf": ("serve.http",)},
+    "starlette": {"packages": (), "leaf": ("serve.http", "serve.protocols.open_inference_http")},
     "uvicorn": {"packages": (), "leaf": ("serve.server", "serve.http.connection_limits")},
     "grpc": {"packages": (), "leaf": ("serve.grpc",)},
     "google": {"packages": (), "leaf": ("serve.protobuf_messages",)},  # protobuf

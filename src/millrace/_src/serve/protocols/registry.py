@@ -7,7 +7,6 @@ the registered objects: routing, limits, access checks, error responses and metr
 from __future__ import annotations
 
 import functools
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -163,8 +162,8 @@ def register_grpc(service: type[G]) -> type[G]:
 
 @functools.cache
 def _load() -> None:
-    for name in MODULES:
-        importlib.import_module(f"{__package__}.{name}")
+    """Import the modules of `MODULES`: each registers its protocols."""
+    from . import mindspore_grpc, mindspore_rest, open_inference_grpc, open_inference_http  # noqa: F401
 
 
 def _position(protocol: HttpProtocol | GrpcService) -> int:
