@@ -1,10 +1,10 @@
-"""Run code that says ``import mindspore`` on Millrace, unchanged.
+"""Run code with ``import mindspore`` on Millrace, unchanged.
 
 Either from the command line::
 
     python -m millrace.as_mindspore script.py [arguments]
 
-or with one line above the others::
+or with one line before the other imports::
 
     import millrace.as_mindspore
     import mindspore.dataset as ds

@@ -98,19 +98,19 @@ ALONE = {
         raise AssertionError("nothing was refused")
     """,
     PINNED: """
-        from millrace._src.transfer import Feed
-        from millrace._src.transfer.prefetcher import source_of
-        from millrace._src.transfer.transfer import Cuda
+        from millrace._src.transfer import DevicePrefetcher
+        from millrace._src.transfer.prefetcher import create_device_source
+        from millrace._src.transfer.transfer import CudaTransfer
         seen = []
-        moved = Cuda._moved
+        moved = CudaTransfer._moved
         def noted(self, tensor):
             seen.append((tensor.is_pinned(), tensor.numel() * tensor.element_size()))
             return moved(self, tensor)
-        Cuda._moved = noted
+        CudaTransfer._moved = noted
         ms.set_device("GPU")
         data = ds.NumpySlicesDataset({"x": np.ones((64, 128, 128, 3), np.uint8), "y": np.arange(64.0)}, shuffle=False)
         data = data.map(lambda x: x + 1, "x", num_parallel_workers=2, python_multiprocessing=processes).batch(8)
-        feed = Feed(source_of(data, 3, "cuda:0"), epochs=3, device="cuda:0")
+        feed = DevicePrefetcher(create_device_source(data, 3, "cuda:0"), epochs=3, device="cuda:0")
         kept = []
         for _ in range(3):
             kept += [batch for batch in feed]
@@ -148,7 +148,7 @@ ALONE = {
             model = ms.train.Model(model_net, nn.MSELoss(), nn.Momentum(model_net.trainable_params(), 0.01, 0.9))
             model.train(3, data, dataset_sink_mode=sinks)
             if sinks:
-                print(model.report().together())
+                print(model.report().time_breakdown())
                 print(model.report().sink)
             return model_net.weight.asnumpy()
         assert np.array_equal(learned(True), learned(False))

@@ -1,7 +1,7 @@
-"""MindSpore's class for the result of each operation, for scripts that ask ``isinstance(data, BatchDataset)``.
+"""MindSpore's dataset class of each operation, for ``isinstance(data, BatchDataset)`` in scripts.
 
-Here every operation gives a ``Dataset``; what it is stands in its node. These classes cannot be made or inherited
-from: they only answer the question.
+In Millrace every operation returns a ``Dataset`` with a node. These classes implement only the isinstance check; they
+cannot be instantiated or subclassed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = list(NODES)
 
 
 class DatasetClassMeta(type):
-    """The class of these classes."""
+    """Metaclass of the dataset classes."""
 
     node: type
 
@@ -45,13 +45,13 @@ class DatasetClassMeta(type):
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         raise TypeError(
-            f"{cls.__name__} is made by a method of a dataset, such as .batch() or .map(), not by itself"
+            f"{cls.__name__} cannot be created directly. Call a method of a dataset, such as .batch() or .map()"
         )
 
 
 def _create_dataset_class(name: str, node: type) -> DatasetClassMeta:
     return DatasetClassMeta(
-        name, (), {"node": node, "__doc__": f"What a dataset is whose last operation gave a {name}."}
+        name, (), {"node": node, "__doc__": f"Type of a dataset whose last operation returned a {name}."}
     )
 
 

@@ -1,5 +1,5 @@
-"""What describes an operation of one's own to MindSpore's kernels: inputs, outputs, attributes, types. Here nothing
-is chosen by it; it is checked, kept on the function, and given back."""
+"""Descriptions of custom operations for MindSpore's kernels: inputs, outputs, attributes, types. They are checked,
+stored on the function, and returned; they do not select kernels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FORMATS: dict[str, tuple[str, ...]] = {
 
 @public("ops")
 class DataType:
-    """Element types with a layout: ``DataType.F32_Default`` is ("float32", "DefaultFormat").
+    """Dtypes with a layout: ``DataType.F32_Default`` is ("float32", "DefaultFormat").
 
     >>> DataType.I8_Default_Tuple
     ('int8', 'DefaultFormat', 'tuple')
@@ -53,7 +53,7 @@ for _name, _element_type in _ELEMENT_TYPES.items():
 
 
 class _RegOp:
-    """A description that is built call by call; `get_op_info` gives it."""
+    """Builder of a description; `get_op_info` returns it."""
 
     imply_type = ""
 
@@ -73,8 +73,7 @@ class _RegOp:
         self.options: dict[str, Any] = {}
 
     def _entry(self, expected_types: Mapping[str, type], arguments: dict[str, Any]) -> dict[str, Any]:
-        """What was
-        given and is not None, with the names that the description has, once the types fit."""
+        """Check the types of the arguments that are not None, and return them under the description's keys."""
         entry = {}
         for label, value in arguments.items():
             if value is None:
@@ -119,7 +118,7 @@ class _RegOp:
         return self
 
     def dtype_format(self, *args: tuple[str, ...]) -> Any:
-        """The types of all inputs and outputs that are possible together, such as ``DataType.F32_Default``."""
+        """A supported combination of input and output dtypes, such as ``DataType.F32_Default``."""
         count = len(self.inputs) + len(self.outputs)
         if len(args) != count:
             raise ArgumentValueError(
@@ -166,7 +165,7 @@ class CpuRegOp(_RegOp):
 
 @public("ops")
 class AiCPURegOp(_RegOp):
-    """A description for the CPU beside an Ascend device.
+    """A description for the CPU of an Ascend device.
 
     >>> AiCPURegOp("Mine").get_op_info()["imply_type"]
     'AiCPU'
@@ -222,7 +221,7 @@ class AkgAscendRegOp(_Kernel):
 
 @public("ops")
 class TBERegOp(_Kernel):
-    """A description for a kernel of Ascend's own compiler; what only that compiler reads is kept.
+    """A description for a kernel of Ascend's compiler; its settings are stored.
 
     >>> TBERegOp("Mine").async_flag(False).get_op_info()["async_flag"]
     False
@@ -267,8 +266,7 @@ class CustomRegOp(_RegOp):
         param_type: str | None = "required",
         **kwargs: Any,
     ) -> Any:
-        """An input; it is
-        required where nothing is said."""
+        """An input, required by default."""
         return super().input(index, name, param_type, **kwargs)
 
     def output(
@@ -278,8 +276,7 @@ class CustomRegOp(_RegOp):
         param_type: str | None = "required",
         **kwargs: Any,
     ) -> Any:
-        """An output; it is
-        required where nothing is said."""
+        """An output, required by default."""
         return super().output(index, name, param_type, **kwargs)
 
     def attr(  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""What a step asks about the processes it runs among; scripts know these under ``mindspore.parallel._utils``."""
+"""Process group queries of ``mindspore.parallel._utils``, which scripts use."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = [
 
 
 def _get_parallel_mode() -> str:
-    """The mode of the context."""
+    """The parallel mode of the context."""
     return str(get_auto_parallel_context("parallel_mode"))
 
 
 def _get_gradients_mean() -> bool:
-    """Whether gradients are averaged over processes, and not added up."""
+    """Whether gradients are averaged over processes instead of summed."""
     return bool(get_auto_parallel_context("gradients_mean"))
 
 
 def _get_device_num() -> int:
-    """How many processes there are."""
+    """The number of processes."""
     named = int(get_auto_parallel_context("device_num"))
     return named if named > 1 else get_group_size()
 
@@ -39,7 +39,7 @@ def _get_global_rank() -> int:
 
 
 def _get_parameter_broadcast() -> bool:
-    """Whether all start from the values of rank 0."""
+    """Whether all processes start from the values of rank 0."""
     return bool(get_auto_parallel_context("parameter_broadcast"))
 
 
@@ -49,5 +49,5 @@ def _get_enable_parallel_optimizer() -> bool:
 
 
 def _is_pynative_parallel() -> bool:
-    """Whether operations are cut over devices outside of graphs: never, here."""
+    """Whether operations are sharded outside of graphs: never."""
     return False

@@ -1,4 +1,4 @@
-"""Names of MindSpore's inner modules that scripts import, over what Millrace has for them."""
+"""Private names of MindSpore that scripts import."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ logger = get_logger("millrace.script")
 
 
 def opt_init_args_register(fn: F) -> F:
-    """Written above the constructor of an optimizer of one's own: nothing has to be noted here."""
+    """Decorator of a custom optimizer's constructor: returns it unchanged."""
     return fn
 
 
 def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
-    """Written above the constructor of a Cell of one's own: nothing has to be noted here."""
+    """Decorator of a custom Cell's constructor: returns it unchanged."""
     return (lambda function: function) if fn is None else fn
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded only for those who ask: the parameters that a loop of one's own hands to callbacks."""
+    """Lazily imported names: the callback parameters for custom loops."""
     if name == "_InternalCallbackParam":
         from millrace._src.train.callbacks.callback import CallbackParams
 

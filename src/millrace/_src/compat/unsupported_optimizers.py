@@ -1,4 +1,4 @@
-"""Names that only other hardware can give a meaning: they refuse, and say why."""
+"""Optimizers for other hardware: they raise an error with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["OptTFTWrapper"]
 
 @public("nn")
 class OptTFTWrapper:
-    """An optimizer that saves the state of Ascend devices as they fail. There are none here: it refuses.
+    """An optimizer that saves the state of failing Ascend devices; not supported.
 
     >>> OptTFTWrapper(None)
     Traceback (most recent call last):

@@ -1,1 +1,1 @@
-"""Parallel."""
+"""Launching of parallel training, elastic batches, auto-parallel names."""

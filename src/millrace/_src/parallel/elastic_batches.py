@@ -1,8 +1,8 @@
-"""Batches of a whole training, divided among as many processes as there are today.
+"""Global batches, divided among the current number of processes (elastic training).
 
-A global batch is the same rows for any number of processes: the sources deal rows out in turn, so that the k-th batches
-of all shards together are the k-th run of rows in the order of the whole. A position is an epoch and a step, which
-means the same for any number, too.
+A global batch has the same rows for any number of processes: sources distribute rows round-robin, so that the k-th
+batches of all shards together are the k-th global batch. A position is an epoch and a step, which is also independent
+of the number of processes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ VERSION = 1
 
 @public("parallel")
 def data_shard(group: str = WORLD_GROUP) -> dict[str, int]:
-    """What a source of data wants to know of this process: ``MnistDataset(folder, **data_shard())``.
+    """Sharding arguments of this process: ``MnistDataset(folder, **data_shard())``.
 
-    Before `init`, or alone, it is the only shard.
+    Before `init`, or in a single process, there is one shard.
 
     >>> data_shard()
     {'num_shards': 1, 'shard_id': 0}
@@ -38,14 +38,15 @@ def data_shard(group: str = WORLD_GROUP) -> dict[str, int]:
 
 @public("parallel")
 class GlobalBatches:
-    """The batches of this process, of global batches of `batch_size` rows; each ``for`` is one epoch, or its rest.
+    """This process's share of global batches of `batch_size` rows; each ``for`` loop is one epoch, or its rest.
 
     ``make(num_shards, shard_id, batch_size)`` builds the pipeline of one process: a source that takes the first two
-    and, last, ``batch(batch_size, drop_remainder=True)``. Rows are shuffled by the source, which all processes do alike
-    under one `seed`; a ``shuffle()`` behind the source would mix within each shard only, and so depend on their number.
+    and, last, ``batch(batch_size, drop_remainder=True)``. The source shuffles rows, equally in all
+    processes with one `seed`; a ``shuffle()`` after the source mixes only within a shard, and depends on their number.
 
-    ``state()`` is a small dict, equal in all processes. With ``state=...`` a run goes on with the next global batch on
-    any number of processes that divides `batch_size`. Every process makes as many steps: those of whole global batches.
+    ``state()`` is a small dict, equal in all processes. With ``state=...`` a run resumes with the next global batch
+    on any number of processes that divides `batch_size`. All processes make the same number of steps: those of complete
+    global batches.
 
     >>> import millrace.dataset as ds
     >>> def make(num_shards, shard_id, batch_size):
@@ -103,7 +104,7 @@ class GlobalBatches:
                 f"For 'GlobalBatches', shard {shard['shard_id']} of {count} has {batches} batches, but an epoch has "
                 f"{self.steps}: the pipeline must take num_shards, shard_id and batch_size as they are given."
             )
-        # rows that a shard repeats so that all are of one length come after these
+        # rows that a shard repeats to equalize the lengths come after these
         self.dataset = mine.take(self.steps)
         self._iterator: Any = None
 
@@ -123,7 +124,7 @@ class GlobalBatches:
         self.seed, self.epoch, self.step = state["seed"], state["epoch"], state["step"]
 
     def __len__(self) -> int:
-        """The steps of an epoch."""
+        """Number of steps in an epoch."""
         return int(self.steps)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -139,7 +140,7 @@ class GlobalBatches:
         self.epoch, self.step = self.epoch + 1, 0
 
     def state(self) -> dict[str, Any]:
-        """Where all processes stand: after the last batch that was handed out."""
+        """Position of all processes after the last returned batch."""
         over, step = divmod(self.step, self.steps)
         return {
             "version": VERSION,
@@ -151,7 +152,7 @@ class GlobalBatches:
         }
 
     def close(self) -> None:
-        """End the run of the pipeline."""
+        """Stop the pipeline."""
         if self._iterator is not None:
             self._iterator.close()
             self._iterator = None

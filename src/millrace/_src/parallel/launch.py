@@ -1,10 +1,9 @@
-"""Starts the processes of a training on this machine, on PyTorch's elastic agent, and ends them together.
+"""Start the processes of a training on this machine with PyTorch's elastic agent, and stop them together.
 
-On one machine nothing listens beyond loopback (`rendezvous`), and the ranks meet at a file in a folder that only its
-owner may enter.
+On one machine all sockets are on loopback (`rendezvous`), and the ranks meet through a file in a folder with mode 700.
 
-Each rank's output goes to a file and, with the rank before each line, to the terminal. A rank that dies ends the
-others; what is shown last is which one died first, of what, with its traceback.
+The output of each rank goes to a file and, prefixed with the rank, to the terminal. If a rank fails, the others are
+stopped; the last lines show the first failure with its traceback.
 """
 
 from __future__ import annotations
@@ -49,16 +48,16 @@ from .rendezvous import DYNAMIC, LOCAL, STATIC, register, split_endpoint
 __all__ = ["LaunchRequest", "launch"]
 
 PORT = 29400
-# the last wish of a process that was asked to end
+# seconds that a process has to exit after SIGTERM
 GRACE = 5
 
 
 @dataclasses.dataclass
 class LaunchRequest:
-    """What to start, and where."""
+    """What to launch, and where."""
 
     command: list[str]
-    processes: int = 0  # 0: one for each GPU, or one
+    processes: int = 0  # 0: one per GPU, or one
     hosts: tuple[str, ...] = ()
     node: int | None = None
     master: str = ""
@@ -71,10 +70,12 @@ class LaunchRequest:
 
 
 def launch(request: LaunchRequest) -> int:
-    """Run the processes to their end; 0 where all of them went well."""
+    """Run the processes until they end; 0 if all succeeded."""
     count = request.processes or max(1, torch.cuda.device_count())
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, available_cores() // count)))
-    logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)  # what matters is said below
+    logging.getLogger("torch.distributed").setLevel(
+        logging.CRITICAL
+    )  # the essential messages are printed below
     register()
     with _private_folder() as private:
         folder = Path(request.logs) if request.logs else private
@@ -86,7 +87,7 @@ def launch(request: LaunchRequest) -> int:
             try:
                 elastic_launch(config, sys.executable)(*request.command)
             except (RendezvousError, OperationError) as error:
-                sys.stderr.write(f"millrace run: the machines did not meet: {error}\n")
+                sys.stderr.write(f"millrace run: the rendezvous of the machines failed: {error}\n")
                 return 1
             except ChildFailedError as error:
                 sys.stdout.flush()
@@ -116,7 +117,7 @@ def _build_config(wanted: LaunchRequest, count: int, folder: Path) -> LaunchConf
     several = count > 1 or machines
     shared: dict[str, Any] = {
         "nproc_per_node": count,
-        # machines know each other by it
+        # identifies the run on all machines
         "run_id": wanted.job or ("millrace" if machines else uuid.uuid4().hex),
         "max_restarts": wanted.restarts,
         "monitor_interval": 0.1,
@@ -188,7 +189,7 @@ def _checked_address(wanted: LaunchRequest, host: str, port: int, hosts: list[st
 
 
 def _node_rank(wanted: LaunchRequest) -> int:
-    """Which of the hosts this one is."""
+    """Index of this machine in the hosts."""
     if wanted.node is not None:
         if not 0 <= wanted.node < len(wanted.hosts):
             raise ArgumentValueError(
@@ -204,7 +205,7 @@ def _node_rank(wanted: LaunchRequest) -> int:
     if len(matches) != 1:
         raise ArgumentValueError(
             f"this machine ({socket.gethostname()}) is {'none' if not matches else 'several'} of --hosts "
-            f"{','.join(wanted.hosts)}: say which with --node K, counted from 0"
+            f"{','.join(wanted.hosts)}. Set its index with --node K, counted from 0"
         )
     return matches[0]
 
@@ -239,14 +240,14 @@ def _report(error: ChildFailedError, folder: Path, wanted: LaunchRequest) -> str
     return "\n".join(lines) + "\n"
 
 
-# Several machines: one that ends tells the others --------------------------------------------------------
+# Several machines: notify the others on exit ----------------------------------------------------------
 
 _peers_ended = threading.Event()
 
 
 @contextmanager
 def _watch_peers(config: LaunchConfig, wanted: LaunchRequest) -> Iterator[None]:
-    """With several machines, watch the place where they meet: when one has failed, or the place is gone, end."""
+    """On several machines, watch the store of the rendezvous: stop if a machine has failed or the store is gone."""
     if len(wanted.hosts) < 2:
         yield
         return
@@ -268,21 +269,21 @@ def _notify_peers(host: str, port: int) -> None:
     try:
         connect_store(host, port, timedelta(seconds=2)).set("millrace/ended", "1")
     except (RuntimeError, ValueError):
-        return  # the place is gone: that tells them too
+        return  # the store is gone, which the others notice
 
 
 def _watch_store(host: str, port: int, done: threading.Event) -> None:
     try:
         store = connect_store(host, port, timedelta(seconds=900))
     except (RuntimeError, ValueError):
-        return  # they never met: the agent says so
+        return  # the rendezvous failed: the agent reports it
     while not done.wait(1.0):
         try:
             ended = store.check(["millrace/ended"])
         except (RuntimeError, ValueError):
             ended = True
         if ended:
-            if not done.wait(1.0):  # all may just have ended well
+            if not done.wait(1.0):  # all may just have finished successfully
                 _peers_ended.set()
                 os.kill(os.getpid(), signal.SIGTERM)
             return

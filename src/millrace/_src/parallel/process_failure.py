@@ -1,4 +1,4 @@
-"""Which rank died first, and of what."""
+"""Find the rank that failed first, and its error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from millrace._src.runtime.distributed.termination import SIGTERM_EXIT_CODE
 
 __all__ = ["ProcessFailure", "last_traceback", "first_failure"]
 
-# What a rank says whose partner is gone: it is not the one to blame.
+# Errors of ranks whose peer is gone: these ranks are not the root cause.
 LEFT_ALONE = ("could not finish it with the others", "Connection closed by peer", "Connection reset by peer")
-LONGEST = 200  # lines of a traceback that are shown
+LONGEST = 200  # maximum printed lines of a traceback
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,25 @@ class ProcessFailure:
 
     @property
     def root_cause_order(self) -> int:
-        """How little it is to blame: it ended by itself (0), had said why when it was told to end (1), missed a
-        partner (2), or was just told to end (3)."""
+        """Rank of being the root cause: failed by itself (0), had printed an error when it was terminated (1), lost a
+        peer (2), was only terminated (3)."""
         alone = any(phrase in self.traceback for phrase in LEFT_ALONE)
         if self.exitcode in (-signal.SIGTERM, SIGTERM_EXIT_CODE):
             return 1 if self.traceback.startswith("Traceback") and not alone else 3
         return 2 if alone and self.exitcode > 0 else 0
 
     def sentence(self, host: str) -> str:
-        """What happened, in a line.
+        """The failure in one line.
 
         >>> ProcessFailure(3, 77, -9, "").sentence("mill")
-        'rank 3 (pid 77 on mill) was killed by SIGKILL; for want of memory, perhaps: dmesg says'
+        'rank 3 (pid 77 on mill) was killed by SIGKILL; possibly out of memory, see dmesg'
         """
         who = f"rank {self.rank} (pid {self.pid} on {host})"
-        # one that was told to end while its own error was ending it would have had Python's status for that
+        # a rank terminated while its own error was ending it would have exited with Python's status 1
         exitcode = 1 if self.root_cause_order == 1 else self.exitcode
         if exitcode < 0:
             name = signal.Signals(-exitcode).name
-            why = "; for want of memory, perhaps: dmesg says" if name == "SIGKILL" else ""
+            why = "; possibly out of memory, see dmesg" if name == "SIGKILL" else ""
             return f"{who} was killed by {name}{why}"
         last = self.traceback.rstrip().rpartition("\n")[2]
         detail = f": {last}" if self.traceback.startswith("Traceback") else ""
@@ -54,7 +54,7 @@ class ProcessFailure:
 
 
 def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:
-    """The one that the others died of.
+    """The root cause among the failures.
 
     >>> left = ProcessFailure(0, 1, 1, "RuntimeError: AllReduce: Connection closed by peer")
     >>> first_failure([left, ProcessFailure(1, 2, 1, "ValueError: boom")]).rank
@@ -64,16 +64,18 @@ def first_failure(deaths: Sequence[ProcessFailure]) -> ProcessFailure:
 
 
 def last_traceback(folder: Path, local_rank: int) -> str:
-    """The last traceback that a rank wrote, or the last lines of what it said."""
+    """The last traceback that a rank wrote, or its last output lines."""
     files = sorted(folder.rglob(f"{local_rank}/stderr.log"), key=lambda path: path.stat().st_mtime)
     if not files:
         return ""
     with files[-1].open("rb") as file:
         file.seek(max(0, files[-1].stat().st_size - 100_000))
         text = file.read().decode(errors="replace")
-    text = re.sub(r"^\[rank\d+\]: ?", "", text, flags=re.MULTILINE)  # PyTorch's: the rank is said above
+    text = re.sub(
+        r"^\[rank\d+\]: ?", "", text, flags=re.MULTILINE
+    )  # PyTorch's prefix; the rank is printed above
     begin = text.rfind("Traceback (most recent call last)")
-    # an error with a cause has several: they are one story
+    # chained exceptions have several tracebacks
     while begin > 0 and "\nThe above exception was the direct cause" in text[begin - 120 : begin]:
         before = text.rfind("Traceback (most recent call last)", 0, begin)
         if before < 0:

@@ -1,10 +1,9 @@
-"""How the launchers of a run agree on who takes part, for PyTorch's elastic agent. Nothing that comes over a socket is
-unpickled, and no store listens on more than one address.
+"""Rendezvous of launchers for PyTorch's elastic agent. Nothing from a socket is unpickled, and no store listens on more
+than one address.
 
-PyTorch's own rendezvous opens stores on all interfaces and unpickles a value that it reads from them; so these take its
-place:
+PyTorch's rendezvous opens stores on all interfaces and unpickles a value from them. These classes replace it:
 
-- `LocalRendezvous`, one machine: the agent's store is memory of this process. Scripts that call
+- `LocalRendezvous`, one machine: the agent's store is in this process's memory. Scripts that call
   ``torch.distributed.init_process_group`` themselves get a store on loopback.
 - `StaticRendezvous`, a fixed list of machines: a store on the address of the first one.
 - `open_dynamic`, machines that join and leave: PyTorch's algorithm, with its state as JSON in the store.
@@ -59,20 +58,20 @@ RendezvousState: Any
 StateHolder, NodeDescription, RendezvousState = elastic_classes()
 LOCAL, STATIC, DYNAMIC = "millrace-local", "millrace-static", "millrace-dynamic"
 STORE_TIMEOUT = datetime.timedelta(seconds=60)
-# a launcher that says nothing for three of these has gone
+# a launcher without three consecutive heartbeats is gone
 KEEP_ALIVE, KEEP_ALIVE_ATTEMPTS = datetime.timedelta(seconds=5), 3
 MAX_STATE_LENGTH, MAX_NODES, MAX_NAME = 1 << 20, 4096, 1024
 EMPTY = "none yet"
 
 
 def register() -> None:
-    """Make them known to PyTorch's launcher, by name."""
+    """Register the rendezvous handlers with PyTorch's launcher."""
     for name, create in ((LOCAL, LocalRendezvous), (STATIC, StaticRendezvous), (DYNAMIC, open_dynamic)):
         rendezvous_handler_registry.register(name, create)
 
 
 class _FixedRendezvous(RendezvousHandler):
-    """What a rendezvous of a fixed number of machines has to say: nothing changes while it runs."""
+    """Base of rendezvous with a fixed number of machines."""
 
     def __init__(self, parameters: RendezvousParameters) -> None:
         self._run_id = parameters.run_id
@@ -112,7 +111,7 @@ class LocalRendezvous(_FixedRendezvous):
 
 
 class StaticRendezvous(_FixedRendezvous):
-    """Machines that are known from the start; the first opens the store."""
+    """A fixed list of machines; the first opens the store."""
 
     def __init__(self, parameters: RendezvousParameters) -> None:
         super().__init__(parameters)
@@ -152,14 +151,14 @@ class StateStore:
 
     def __init__(self, store: dist.Store, run_id: str) -> None:
         self._store, self._key = store, f"millrace/rendezvous/{run_id}"
-        self.exchange("", EMPTY)  # a store has no way to ask for a key that is missing
+        self.exchange("", EMPTY)  # a store has no query for a missing key
 
     def read(self) -> str:
         with _translate_errors():
             return bytes(self._store.get(self._key)).decode(errors="replace")
 
     def exchange(self, expected: str, text: str) -> str:
-        """Write `text` where `expected` stands; the text that stands there now."""
+        """Compare and set: write `text` if the value is `expected`; returns the current value."""
         with _translate_errors():
             return bytes(self._store.compare_set(self._key, expected, text)).decode(errors="replace")
 
@@ -173,25 +172,25 @@ def _translate_errors() -> Iterator[None]:
 
 
 class _JsonStateHolder(StateHolder):
-    """PyTorch's holder of the state, which here goes as JSON into the store and comes checked out of it."""
+    """PyTorch's state holder with validated JSON in the store."""
 
     _dirty: bool
     _state: Any
     _last_sync_time: float
 
     def __init__(self, texts: StateStore, settings: RendezvousSettings) -> None:
-        super().__init__(cast(RendezvousBackend, None), settings)  # it has no backend: `sync` is ours
+        super().__init__(cast(RendezvousBackend, None), settings)  # no backend: `sync` is overridden
         self._texts, self._text = texts, EMPTY
 
     def sync(self) -> bool | None:
-        """Write the state if it was changed here, else read it; whether it was written, None where it was read."""
+        """Write the state if it changed here, else read it; returns whether it was written, None if it was read."""
         written = None
         if self._dirty:
             wanted = encode_state(self._state)
             self._text = self._texts.exchange(self._text, wanted)
             written = self._text == wanted
         elif self._last_sync_time >= max(time.monotonic() - self._cache_duration, 0):
-            return None  # read a moment ago
+            return None  # read recently
         else:
             self._text = self._texts.read()
         self._state = RendezvousState() if self._text == EMPTY else decode_state(self._text)
@@ -201,7 +200,7 @@ class _JsonStateHolder(StateHolder):
 
 
 class _OneAddressHandler(DynamicRendezvousHandler):
-    """PyTorch's, with the store of the ranks on the address of this machine alone."""
+    """PyTorch's handler with the store of the ranks on the address of this machine only."""
 
     any_address = False
 
@@ -210,7 +209,7 @@ class _OneAddressHandler(DynamicRendezvousHandler):
 
 
 def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
-    """A rendezvous of machines that join and leave. The one whose address is the endpoint's opens the store."""
+    """Rendezvous of machines that join and leave. The machine with the endpoint's address opens the store."""
     host, port = split_endpoint(parameters.endpoint)
     any_address = bool(parameters.config.get("any_address"))
     try:
@@ -220,7 +219,7 @@ def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
             store = connect_store(host, port, STORE_TIMEOUT)
         except (RuntimeError, ValueError) as error:
             raise RendezvousConnectionError(
-                f"no store answers at {host}:{port}, and this machine cannot open one there: {error}"
+                f"no store is reachable at {host}:{port}, and this machine cannot open one there: {error}"
             ) from error
     settings = RendezvousSettings(
         parameters.run_id,
@@ -238,7 +237,7 @@ def open_dynamic(parameters: RendezvousParameters) -> RendezvousHandler:
 
 
 def encode_state(state: Any) -> str:
-    """A state as JSON, equal states as equal text.
+    """Encode a state as JSON; equal states give equal text.
 
     >>> decode_state(encode_state(RendezvousState())).round
     0
@@ -261,7 +260,7 @@ def encode_state(state: Any) -> str:
 
 
 def decode_state(text: str) -> Any:
-    """The state in JSON that came over a socket; what is not exactly that is refused."""
+    """Decode a state from untrusted JSON; anything else is refused."""
     try:
         if len(text) > MAX_STATE_LENGTH:
             raise ValueError(f"{len(text)} characters")

@@ -1,5 +1,5 @@
-"""MindSpore's names for nets whose operations are cut over devices by a strategy. There are no such nets here, so most
-of them refuse and say what to do; settings of the search are checked and kept."""
+"""MindSpore's names of operator-level parallelism. Millrace does not shard operators, so most of them raise an error
+with an alternative; settings of the strategy search are checked and stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _settings = dict(_DEFAULTS)
 
 @public("parallel", "millrace")
 def set_algo_parameters(**kwargs: Any) -> None:
-    """Settings of the search for strategies. They are checked and kept; nothing is searched here.
+    """Set options of the strategy search. They are checked and stored; no search takes place.
 
     >>> set_algo_parameters(fully_use_devices=True)
     >>> get_algo_parameters("fully_use_devices")
@@ -63,7 +63,7 @@ def set_algo_parameters(**kwargs: Any) -> None:
 
 @public("parallel", "millrace")
 def get_algo_parameters(attr_key: str) -> Any:
-    """A setting of :func:`set_algo_parameters`."""
+    """Get an option of :func:`set_algo_parameters`."""
     if attr_key not in _DEFAULTS:
         raise ArgumentValueError(f"Get context keyword {attr_key} is not recognized!")
     return _settings[attr_key]
@@ -71,7 +71,7 @@ def get_algo_parameters(attr_key: str) -> Any:
 
 @public("parallel", "millrace")
 def reset_algo_parameters() -> None:
-    """Every setting of :func:`set_algo_parameters` as at the start."""
+    """Reset all options of :func:`set_algo_parameters`."""
     _settings.update(_DEFAULTS)
 
 
@@ -80,28 +80,27 @@ def _refuse(name: str, why: str) -> NoReturn:
 
 
 _CUT = (
-    "belongs to nets whose operations are cut over devices by a strategy, which Millrace does not do. Train with "
-    "ParallelMode.DATA_PARALLEL; a table that is larger than one device is millrace.parallel.ShardedEmbedding."
+    "shards operations over devices by a strategy, which Millrace does not support. Train with "
+    "ParallelMode.DATA_PARALLEL; for tables larger than one device use millrace.parallel.ShardedEmbedding."
 )
 _FILES = (
-    "turns checkpoints of one strategy into those of another. Here every rank's checkpoint has the whole net, and "
+    "converts checkpoints between strategies. Here every rank's checkpoint has the whole network, and "
     "loads on any number of ranks with load_checkpoint."
 )
 _STAGES = (
-    "belongs to nets that are cut into stages over devices, which Millrace does not do: every rank has the whole "
-    "net."
+    "splits networks into pipeline stages, which Millrace does not support: every rank has the whole network."
 )
 
 
 @public("parallel", "millrace")
 def shard(fn: Any, in_strategy: Any, out_strategy: Any = None, parameter_plan: Any = None) -> Any:
-    """Refused: operations are not cut over devices here."""
+    """Not supported: operations are not sharded over devices."""
     _refuse("shard", _CUT)
 
 
 @public("parallel", "millrace")
 class Layout:
-    """Refused: operations are not cut over devices here."""
+    """Not supported: operations are not sharded over devices."""
 
     def __init__(self, device_matrix: Any, alias_name: Any, rank_list: Any = None) -> None:
         _refuse("Layout", _CUT)
@@ -109,31 +108,31 @@ class Layout:
 
 @public("parallel")
 def set_op_strategy_config(mode: str = "SAVE", path: str = "") -> None:
-    """Refused: there are no strategies here."""
+    """Not supported: there are no strategies."""
     _refuse("set_op_strategy_config", _CUT)
 
 
 @public("train", "parallel", "millrace")
 def build_searched_strategy(strategy_filename: str) -> Any:
-    """Refused: there are no strategies here."""
+    """Not supported: there are no strategies."""
     _refuse("build_searched_strategy", _CUT)
 
 
 @public("parallel", "millrace")
 def sync_pipeline_shared_parameters(net: Any) -> None:
-    """Refused: nets are not cut into stages here."""
+    """Not supported: networks are not split into stages."""
     _refuse("sync_pipeline_shared_parameters", _STAGES)
 
 
 @public("parallel", "millrace")
 def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> None:
-    """Refused: nets are not cut into stages here."""
+    """Not supported: networks are not split into stages."""
     _refuse("merge_pipeline_strategys", _STAGES)
 
 
 @public("train", "parallel", "millrace")
 def restore_group_info_list(group_info_file_name: str) -> Any:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("restore_group_info_list", _FILES)
 
 
@@ -141,7 +140,7 @@ def restore_group_info_list(group_info_file_name: str) -> Any:
 def rank_list_for_transform(
     rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
 ) -> Any:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("rank_list_for_transform", _FILES)
 
 
@@ -149,7 +148,7 @@ def rank_list_for_transform(
 def rank_list_for_convert(
     rank_id: int, src_strategy_file: str | None = None, dst_strategy_file: str | None = None
 ) -> Any:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("rank_list_for_convert", _FILES)
 
 
@@ -161,7 +160,7 @@ def transform_checkpoint_by_rank(
     src_strategy_file: str | None = None,
     dst_strategy_file: str | None = None,
 ) -> None:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("transform_checkpoint_by_rank", _FILES)
 
 
@@ -173,7 +172,7 @@ def convert_checkpoint_by_rank(
     src_strategy_file: str | None = None,
     dst_strategy_file: str | None = None,
 ) -> None:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("convert_checkpoint_by_rank", _FILES)
 
 
@@ -187,7 +186,7 @@ def transform_checkpoints(
     process_num: int = 1,
     output_format: str = "ckpt",
 ) -> None:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("transform_checkpoints", _FILES)
 
 
@@ -201,7 +200,7 @@ def convert_checkpoints(
     process_num: int = 1,
     output_format: str = "ckpt",
 ) -> None:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("convert_checkpoints", _FILES)
 
 
@@ -216,7 +215,7 @@ def load_segmented_checkpoints(
     specify_prefix: Any = None,
     choice_func: Any = None,
 ) -> Any:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("load_segmented_checkpoints", _FILES)
 
 
@@ -238,7 +237,7 @@ def load_distributed_checkpoint(
     max_process_num: int = 64,
     return_param_dict: bool = False,
 ) -> Any:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("load_distributed_checkpoint", _FILES)
 
 
@@ -253,5 +252,5 @@ def unified_safetensors(
     choice_func: Any = None,
     split_dst_file: Any = (),
 ) -> None:
-    """Refused: checkpoints are not cut here."""
+    """Not supported: checkpoints are not sharded."""
     _refuse("unified_safetensors", _FILES)

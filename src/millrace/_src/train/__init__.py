@@ -1,1 +1,1 @@
-"""Train."""
+"""Training: `Model`, callbacks, metrics, mixed precision, checkpoints, export, profiling."""

@@ -1,4 +1,4 @@
-"""Datasets for loops of one's own: batch by batch, or a function with its data inside."""
+"""Datasets for custom training loops: `DatasetHelper`, `data_sink`, `connect_network_with_dataset`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["DatasetHelper", "connect_network_with_dataset", "data_sink"]
 
 @public("train", "millrace")
 class DatasetHelper:
-    """A dataset as a loop of one's own meets it: each ``for`` over it is an epoch of lists of tensors.
+    """A dataset for a custom loop: each ``for`` loop over it is an epoch of lists of tensors.
 
-    With `dataset_sink_mode` an epoch is `sink_size` batches, wherever the dataset's own epochs end, and they are made,
-    and moved to the device, while the step before them runs; ``get_send_info`` says what was sent and waited for.
+    With `dataset_sink_mode` an epoch is `sink_size` batches, independent of the dataset's epochs, and batches are
+    prefetched to the device while the previous step runs; ``get_send_info`` reports transfers and waiting times.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset([1, 2, 3, 4], shuffle=False).batch(2)
@@ -61,47 +61,47 @@ class DatasetHelper:
         return self._feed.take(self._sink_size) if self._sinks else self._feed.epoch()
 
     def sink_size(self) -> int:
-        """The batches that a ``for`` over the helper gives."""
+        """Number of batches per ``for`` loop over the helper."""
         return self._sink_size
 
     def types_shapes(self) -> tuple[list[Any], list[list[int | None]]]:
-        """Types and shapes of the dataset's columns."""
+        """Dtypes and shapes of the dataset's columns."""
         return self.dataset.output_types(), self.dataset.output_shapes()
 
     def get_data_info(self) -> tuple[list[Any], list[list[int | None]]]:
-        """Types and shapes of the dataset's columns."""
+        """Dtypes and shapes of the dataset's columns."""
         return self.types_shapes()
 
     def get_mbuf_queue_size(self) -> int:
-        """Batches that wait on the device; none where no sink is between."""
+        """Number of batches ready on the device; 0 without sink mode."""
         return 0 if self._feed.prefetcher is None else len(self._feed.prefetcher)
 
     def get_send_info(self, run_context: Any = None) -> Any:
-        """What was handed out: batches, and seconds of waiting for them; with a sink also what its channel knows, and
-        the verdict."""
+        """Number of returned batches and seconds of waiting; in sink mode also the counters of the queue and the
+        diagnosis."""
         info = {"batches": self._feed.batches_delivered, "waited": self._feed.wait_seconds}
         return (
             info if self._feed.prefetcher is None else {**info, **queue_info(self._feed.prefetcher.channel)}
         )
 
     def stop_send(self) -> None:
-        """Send nothing more until ``continue_send``; what was sent can be taken."""
+        """Pause sending until ``continue_send``; sent batches can still be taken."""
         if self._feed.prefetcher is not None:
             self._feed.prefetcher.pause()
 
     def continue_send(self) -> None:
-        """Go on after ``stop_send``."""
+        """Resume after ``stop_send``."""
         if self._feed.prefetcher is not None:
             self._feed.prefetcher.resume()
 
     def release(self) -> None:
-        """End the data, and release what they hold."""
+        """Stop the dataset iterator and release its resources."""
         self._feed.close()
 
 
 @public("train", "millrace")
 def connect_network_with_dataset(network: Any, dataset_helper: Any) -> Any:
-    """A net that is called without arguments and takes its batch from the helper, which must be one in sink mode.
+    """A network that is called without arguments and takes its batch from a helper in sink mode.
 
     >>> import millrace.dataset as ds
     >>> from millrace import nn
@@ -114,14 +114,14 @@ def connect_network_with_dataset(network: Any, dataset_helper: Any) -> Any:
         raise ArgumentTypeError(f"The 'network' must be a Cell, but got {type(network).__name__}.")
     if not isinstance(dataset_helper, DatasetHelper) or not dataset_helper._sinks:
         raise OperationError(
-            "The API 'connect_network_with_dataset' should be called in dataset sink mode: make the helper with "
+            "The API 'connect_network_with_dataset' should be called in dataset sink mode: create the helper with "
             "DatasetHelper(dataset, dataset_sink_mode=True)."
         )
     return _NetworkWithDataset(network, dataset_helper)
 
 
 class _NetworkWithDataset(Cell):
-    """A net with its data inside."""
+    """A network that takes its inputs from a dataset."""
 
     def __init__(self, network: Cell, helper: DatasetHelper) -> None:
         super().__init__(auto_prefix=False)
@@ -139,10 +139,9 @@ def data_sink(
     jit_config: Any = None,
     input_signature: Any = None,
 ) -> Callable[..., Any]:
-    """A function of batches as one without: each call takes `sink_size` batches from the dataset, over the ends of its
-    epochs, calls ``fn`` on each, and gives the last result: nothing is read back in between. With `jit_config`, ``fn``
-    runs as a graph. `input_signature`, a Tensor or a list of them, is checked and changes nothing: a graph is recorded
-    for each shape that comes.
+    """Wrap a function of batches: each call takes `sink_size` batches from the dataset, across epochs, calls ``fn`` on
+    each, and returns the last result; nothing is read back in between. With `jit_config`, ``fn`` runs as a graph.
+    `input_signature`, a Tensor or a list of them, is checked and otherwise ignored: a graph is captured per shape.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset([1, 2, 3], shuffle=False).batch(1)

@@ -1,10 +1,8 @@
-"""How a training meets its batches: the one place that knows where they come from and how they reach the device.
+"""Iterate over the batches of a training and transfer them to the device.
 
-A run asks a :class:`EpochIterator` for the batches of an epoch, or for a number of them whatever epochs they
-belong to. On a
-device, and on a CPU where sink mode is asked for, they come through the sink, which takes them out of the pipeline and
-to the device while the step before runs. Else they come from the dataset's iterator when a step asks; batches of a
-plain collection are moved then, too.
+A training takes the batches of an epoch from an :class:`EpochIterator`, or a number of batches across epochs. On a
+device, and in sink mode on a CPU, a prefetcher reads the pipeline and transfers batches while the previous step runs.
+Otherwise batches come from the dataset's iterator on request; batches of plain collections are then also transferred.
 """
 
 from __future__ import annotations
@@ -27,11 +25,11 @@ __all__ = ["EpochIterator", "TrainingPosition", "count_batches", "sink_size_warn
 
 
 class TrainingPosition(NamedTuple):
-    """Where a training stands: what must be known to go on with exactly the next batch.
+    """Position of a training: everything that is needed to resume with exactly the next batch.
 
-    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way; ``data`` is
-    the state of the dataset's iterator, None where the data cannot tell; ``callbacks`` and ``values`` are the facts and
-    the tensors that callbacks want kept.
+    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` the steps of the current epoch; ``data`` is
+    the state of the dataset's iterator, None if it has no state; ``callbacks`` and ``values`` are the state attributes
+    and state tensors of callbacks.
     """
 
     epoch: int
@@ -43,18 +41,18 @@ class TrainingPosition(NamedTuple):
 
 
 def is_epoch_sink_device() -> bool:
-    """Whether a sunk epoch is one step for callbacks. On a CPU it is not, as in MindSpore, though batches are sunk."""
+    """Whether callbacks treat an epoch in sink mode as one step: on devices, but not on a CPU, as in MindSpore."""
     return get_device() != "cpu"
 
 
 def sink_size_warning(batches: int, epochs: int, sink_size: int) -> str:
-    """What is to be said before the first step of sunk epochs that are not those of the data; "" if nothing is.
+    """Warning for a `sink_size` whose epochs do not match the epochs of the data; "" if they match.
 
     >>> sink_size_warning(batches=10, epochs=2, sink_size=10), sink_size_warning(batches=10, epochs=4, sink_size=5)
     ('', '')
     >>> print(sink_size_warning(batches=10, epochs=2, sink_size=3))
     2 epochs of sink_size=3 are 6 steps, and the data's epoch has 10 batches: 4 of them are never used. \
-Leave sink_size out, or train 4 epochs, which use each at least once
+Omit sink_size, or train 4 epochs, which use each at least once
     """
     steps = epochs * sink_size
     if steps % batches == 0:
@@ -63,7 +61,7 @@ Leave sink_size out, or train 4 epochs, which use each at least once
     if steps < batches:
         enough = -(-batches // sink_size)
         return (
-            f"{summary}: {batches - steps} of them are never used. Leave sink_size out, or train {enough} epochs, "
+            f"{summary}: {batches - steps} of them are never used. Omit sink_size, or train {enough} epochs, "
             "which use each at least once"
         )
     return (
@@ -73,7 +71,7 @@ Leave sink_size out, or train 4 epochs, which use each at least once
 
 
 def count_batches(dataset: Any, name: str = "train_dataset") -> int:
-    """The batches in one epoch of a dataset, or of any collection of batches."""
+    """Number of batches in one epoch of a dataset, or in a collection of batches."""
     if hasattr(dataset, "get_dataset_size"):
         size = int(dataset.get_dataset_size())
     elif isinstance(dataset, Collection):
@@ -91,7 +89,7 @@ def count_batches(dataset: Any, name: str = "train_dataset") -> int:
 
 
 def _explain_empty_epoch(dataset: Any) -> str:
-    """Why an epoch is empty though there are rows."""
+    """Why an epoch is empty although there are rows."""
     if not getattr(dataset, "drop_remainder", False):
         return ""
     rows = dataset.children[0].get_dataset_size()
@@ -99,7 +97,7 @@ def _explain_empty_epoch(dataset: Any) -> str:
 
 
 class EpochIterator:
-    """The batches of a dataset, epoch after epoch, with the time that was spent waiting for them.
+    """Iterator over the batches of a dataset, epoch by epoch, which measures the time of waiting for them.
 
     >>> feed = EpochIterator([(1, 2), (3, 4)], epochs=2)
     >>> [batch for batch in feed.epoch()], feed.batches_delivered
@@ -116,7 +114,7 @@ class EpochIterator:
     ) -> None:
         self.dataset = dataset
         self.batches_delivered = 0
-        # seconds in which the training waited for data
+        # seconds that the training waited for data
         self.wait_seconds = 0.0
         self._iterator: Any = None
         self.prefetcher: Sink | None = None
@@ -130,14 +128,15 @@ class EpochIterator:
                 self._iterator = dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume)
         elif at is not None:
             raise ArgumentValueError(
-                f"A training over {type(dataset).__name__} cannot go on in the middle: only datasets know their place."
+                f"A training over {type(dataset).__name__} cannot resume in the middle of an epoch. "
+                "Use a dataset, which has a position."
             )
-        # batches that nobody moves before they are asked for
+        # batches that are transferred on request
         self._moves = device != "cpu" and self.prefetcher is None
         self._flow: Iterator[Any] | None = None
 
     def epoch(self) -> Iterator[Any]:
-        """The batches up to the end of an epoch."""
+        """Batches up to the end of an epoch."""
         source = iter(self._source())
         clock = time.perf_counter
         while True:
@@ -155,29 +154,29 @@ class EpochIterator:
         return self.dataset if self._iterator is None else self._iterator
 
     def take(self, count: int) -> Iterator[Any]:
-        """So many batches, over the ends of epochs."""
+        """This number of batches, across epochs."""
         if self._flow is None:
             self._flow = itertools.chain.from_iterable(self.epoch() for _ in itertools.count())
         return itertools.islice(self._flow, count)
 
     def state(self) -> dict[str, Any] | None:
-        """Where the data stand after the last batch handed out, or None where they cannot tell."""
-        if self.prefetcher is not None:  # the iterator itself is ahead of what was handed out
+        """State of the dataset iterator after the last returned batch; None if it has no state."""
+        if self.prefetcher is not None:  # the iterator itself is ahead of the returned batches
             state: dict[str, Any] | None = self.prefetcher.state()
             return state
         return self._iterator.state() if hasattr(self._iterator, "state") else None
 
     def report(self) -> Any:
-        """The pipeline's own report, or None where the data are no pipeline."""
+        """Report of the pipeline; None without a pipeline."""
         return self._iterator.report() if hasattr(self._iterator, "report") else None
 
     def stats(self) -> RunStats | None:
-        """The counters of the pipeline, or None where the data are no pipeline."""
+        """Statistics of the pipeline; None without a pipeline."""
         stats = getattr(self._iterator, "stats", None)
         return stats if isinstance(stats, RunStats) else None
 
     def close(self, over: bool = False) -> None:
-        """End the iterator, and release what it holds; `over` says that there were as many steps as was planned."""
+        """Close the iterator and release its resources; `over`: all planned steps were made."""
         if self.prefetcher is not None:
             self.prefetcher.close(over)
         if hasattr(self._iterator, "release"):

@@ -1,4 +1,4 @@
-"""The loops themselves: a training and an evaluation, top to bottom, with the moments that callbacks see."""
+"""Training and evaluation loops with their callback events."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from .epoch_iterator import EpochIterator, TrainingPosition
 
 __all__ = ["TrainingLoop", "evaluate"]
 
-# Under which name a checkpoint keeps what the last step gave, and the most elements that are worth keeping.
+# Name of the last step's outputs in a checkpoint, and the maximum elements to save.
 OUTPUT, FEW = "output", 1024
-# Called before a step: lets the net train, or not.
+# Called before a step: sets training or evaluation mode.
 Switch = Callable[[], None]
 
 
 class TrainingLoop:
-    """One call of ``Model.train`` or ``Model.fit``: what callbacks see stands in `params`."""
+    """Loop of one ``Model.train`` or ``Model.fit`` call; `params` are the callback parameters."""
 
     def __init__(
         self, params: CallbackParams, callbacks: CallbackList, feed: EpochIterator, switch: Switch
     ) -> None:
         self.params, self.callbacks, self.feed, self._switch = params, callbacks, feed, switch
         self.context = RunContext(params)
-        # finished epochs, and steps of the one under way
+        # finished epochs, and steps of the current epoch
         self.epoch = self.step_in_epoch = 0
-        # whether the data of that epoch have come to their end, which the next position lies behind
+        # whether the data of that epoch are exhausted, so that the next position is in the next epoch
         self._epoch_exhausted = False
         self.seconds = 0.0
-        # where the run that is resumed stood, with what its callbacks had kept
+        # position of the resumed run, with the states of its callbacks
         self.resumed: TrainingPosition | None = None
-        # batches in a sunk epoch; None: an epoch is what the dataset says
+        # batches per epoch in sink mode; None: epochs of the dataset
         self.sink: int | None = None
-        # whether somebody saves beside the training after a step, while whose successor values are still copied
+        # whether a callback saves asynchronously, so that copies may be pending during the next step
         self._has_async_checkpoint = any(getattr(each, "is_async", False) for each in callbacks.callbacks)
-        # for whoever looks on: seconds before the epoch under way and when it began (written in one go), the step
-        # before the first, the last loss and rate that were read
+        # for live displays: seconds before the current epoch and its start (assigned atomically), the step before the
+        # first one, the last loss and learning rate read
         self._timed: tuple[float, float | None] = (0.0, None)
         self._before = 0
         self.epochs = 0
@@ -59,7 +59,7 @@ class TrainingLoop:
         self.learning_rate: float | None = None
 
     def position(self) -> TrainingPosition:
-        """Where the training stands after the last step."""
+        """Position after the last step."""
         full = self.sink is not None and self.step_in_epoch >= self.sink
         epoch, steps = (
             (self.epoch + 1, 0) if self._epoch_exhausted or full else (self.epoch, self.step_in_epoch)
@@ -71,7 +71,7 @@ class TrainingLoop:
     def run(
         self, first: int, last: int, done: int = 0, after_epoch: Callable[[], None] | None = None
     ) -> None:
-        """Epochs `first` to `last`, counted from 0; `done` steps of the first one are behind us."""
+        """Run epochs `first` to `last`, counted from 0; `done` steps of the first one are already done."""
         self._before, self.epochs = self.params.cur_step_num, last
         steps.register_training(self)
         try:
@@ -84,7 +84,7 @@ class TrainingLoop:
         params, context, tell = self.params, self.context, self.callbacks.call
         tell("on_train_begin", context)
         if self.resumed is not None:
-            # what the last step gave: where it ended an epoch, what follows an epoch is still to come
+            # outputs of the last step: if it ended an epoch, the events at the end of the epoch still follow
             params.net_outputs = _outputs_from_values(self.resumed.values)
             load_callback_states(self.callbacks.callbacks, self.resumed.callbacks, self.resumed.values)
         for epoch in range(first, last):
@@ -93,7 +93,7 @@ class TrainingLoop:
             self._epoch_exhausted = False
             tell("on_train_epoch_begin", context)
             self._epoch()
-            wait_for_staging()  # what comes now is not watched
+            wait_for_staging()  # the code below does not guard its writes
             if after_epoch is not None:
                 after_epoch()
             tell("on_train_epoch_end", context)
@@ -123,7 +123,7 @@ class TrainingLoop:
         self._timed = (self.seconds, None)
 
     def counts(self) -> steps.TrainingCounts:
-        """How it stands at this moment; called from another thread, and asks nothing of the device."""
+        """Current counters; called from another thread, without device synchronization."""
         seconds, since = self._timed
         seconds += 0.0 if since is None else time.perf_counter() - since
         return steps.TrainingCounts(
@@ -142,7 +142,7 @@ class TrainingLoop:
         )
 
     def _step(self, batches: Iterable[Any], count: int) -> None:
-        """What lies between two moments of a step: one batch, or those of a whole sunk epoch."""
+        """One step for callbacks: one batch, or all batches of an epoch in sink mode."""
         params, callbacks = self.params, self.callbacks
         network = params["train_network"]
         params["cur_step_num"] += count
@@ -163,7 +163,7 @@ class TrainingLoop:
 
 
 def _outputs_to_values(outputs: Any) -> dict[str, Tensor]:
-    """What a step gave, by name, where it is a loss with a few numbers and not the results of a net."""
+    """Outputs of a step as named tensors, if they are small (a loss, not network outputs)."""
     parts = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     if not all(isinstance(each, Tensor) and each.size <= FEW for each in parts):
         return {}
@@ -173,13 +173,13 @@ def _outputs_to_values(outputs: Any) -> dict[str, Tensor]:
 
 
 def _outputs_from_values(values: dict[str, Tensor]) -> Any:
-    """The same back; None where nothing was kept."""
+    """Outputs of a step from named tensors; None if there are none."""
     parts = [value for name, value in values.items() if name.startswith(f"{OUTPUT}.")]
     return tuple(parts) if parts else values.get(OUTPUT)
 
 
 def _with_write_guard(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that may write to what a save is still copying."""
+    """Call a function that may write to values with pending copies."""
     if not _pending_copies:
         return function(*args)
     with guard_writes():
@@ -194,7 +194,7 @@ def evaluate(
     update: Callable[[Any], None],
     results: Callable[[], None],
 ) -> None:
-    """An evaluation: `update` sees what the net made of each batch, `results` puts the sums into `params`."""
+    """Run an evaluation: `update` gets the outputs of each batch, `results` writes the results into `params`."""
     context, tell = RunContext(params), callbacks.call
     params.mode, params.cur_step_num = "eval", 0
     switch()

@@ -1,4 +1,4 @@
-"""``Model``: a net, its loss and its optimizer, with the loops that train, evaluate and predict."""
+"""``Model``: training, evaluation and prediction with a network, a loss and an optimizer."""
 
 from __future__ import annotations
 
@@ -54,21 +54,20 @@ NO_EVALUATION = (
 
 @public("train", "millrace")
 class Model:
-    """Trains, evaluates and predicts with a net.
+    """Trains, evaluates and predicts with a network.
 
-    `network` computes; `loss_fn` takes its result and the label (leave it out where the net gives the loss itself);
-    `optimizer` changes the weights. `metrics` are names ({"acc", "loss"}, or a list of them) or a dict of Metric
-    objects. `eval_network` replaces the net of evaluations, `eval_indexes` says where loss, result and label stand
-    in what it gives. `amp_level` is the mixed precision: "O0" none, "O1" a list of layers, "O2" all but
-    normalisations, "O3" all, "auto" by operation. `loss_scale_manager` and `keep_batchnorm_fp32` go with it;
-    `boost_level` is taken and changes nothing.
+    `loss_fn` takes the output of `network` and the label (omit it if the network returns the loss); `optimizer` updates
+    the weights. `metrics` are names ({"acc", "loss"}, or a list of them) or a dict of Metric objects. `eval_network`
+    replaces the network for evaluation, `eval_indexes` are the positions of loss, output and label in its outputs.
+    `amp_level` is the mixed precision: "O0" none, "O1" a list of layers, "O2" all but normalization layers, "O3" all,
+    "auto" by operation. `loss_scale_manager` and `keep_batchnorm_fp32` refine it; `boost_level` is ignored.
 
-    In graph mode a step (forward, backward, optimizer) is recorded once and replayed; in PyNative mode it runs
-    operation by operation. Both give the same bits. The loss is not read unless somebody asks for it.
+    In graph mode a step (forward, backward, optimizer) is captured once and replayed; in PyNative mode it runs
+    operation by operation. Both give the same bits. The loss is only read on request.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds
-    >>> from millrace import nn, train
+    >>> from millrace import Tensor, nn, train
     >>> x = np.arange(8, dtype=np.float32).reshape(8, 1)
     >>> data = ds.NumpySlicesDataset({"x": x, "y": 2 * x}, shuffle=False).batch(4)
     >>> net = nn.Dense(1, 1, weight_init="zeros", bias_init="zeros")
@@ -123,11 +122,11 @@ class Model:
         self._eval_network: Any = None
         self._build_eval_network(eval_network, eval_indexes)
         self._predict_network = self._train_backbone()
-        # whether the net trains; another Model, or the user, may have said otherwise since
+        # last training mode that was set; another Model, or the user, may have changed it since
         self._trains: bool | None = None
         self._continue_at: TrainingPosition | None = None
         self._resumed_from: str | None = None
-        # the shape of inputs that the net was trained with, its number of rows left open
+        # input shape of the training, without the number of rows
         self._shape_seen: tuple[Any, ...] | None = None
         self._training: TrainingLoop | None = None
 
@@ -142,7 +141,7 @@ class Model:
         )
 
     def _train_backbone(self) -> Any:
-        """The net inside of the training one, mixed precision included."""
+        """The network inside of the training network, with mixed precision."""
         if self._optimizer is None or self._amp_level == "O0":
             return self._network
         inner = self._train_network.network
@@ -171,17 +170,17 @@ class Model:
 
     @property
     def train_network(self) -> Any:
-        """The cell that does a step of training: the net with its loss, its gradients and its optimizer."""
+        """The training step cell: network, loss, gradients and optimizer."""
         return self._train_network
 
     @property
     def eval_network(self) -> Any:
-        """The cell of evaluations, or None without metrics."""
+        """The evaluation network; None without metrics."""
         return self._eval_network
 
     @property
     def predict_network(self) -> Any:
-        """The cell of predictions."""
+        """The prediction network."""
         return self._predict_network
 
     def _switch(self, trains: bool) -> Any:
@@ -210,19 +209,22 @@ class Model:
     ) -> None:
         """Train for `epoch` epochs.
 
-        With `dataset_sink_mode` batches are made, and moved to the device, while the step before them runs: a training
-        takes as long as the longest of data, transfer and steps, and ``report()`` shows it. On a device, but not on a
-        CPU, as in MindSpore, an epoch is then `sink_size` batches wherever the dataset's own epochs end, and in graph
-        mode callbacks are called once for all of them. Steps that leave batches unused are noted before the first one.
-        `initial_epoch` is the number of epochs that lie behind: those from it to `epoch` are trained.
+        With `dataset_sink_mode` batches are prefetched to the device while the previous step runs: the time is that of
+        the slowest of data, transfer and steps, which ``report()`` shows. On a device, but not on a CPU, as in
+        MindSpore, an epoch is then `sink_size` batches, independent of the dataset's epochs, and in graph mode
+        callbacks are called once per epoch. A warning is logged if batches remain unused. `initial_epoch` is the number
+        of finished epochs: the epochs from it to `epoch` are trained.
 
         `train_dataset` is a dataset, or any collection of batches. `resume` is a file that ``ModelCheckpoint`` wrote,
-        or its folder: the run continues from the newest good file to the same bits as an uninterrupted run, or begins
-        anew if there is none. The folder is locked; another run in it is refused. The callbacks' ``enc_key`` decrypts.
+        or its folder: the run resumes from the newest intact file with the same bits as an uninterrupted run, or starts
+        from the beginning if there is none. The folder is locked; another run in it is refused. The callbacks'
+        ``enc_key`` decrypts.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "train", "argument")
         if self._loss_fn is not None and self._optimizer is None:
-            log.warning("a loss and no optimizer: no weight will change; write Model(..., optimizer=...)")
+            log.warning(
+                "a loss without an optimizer: weights will not change. Pass Model(..., optimizer=...)"
+            )
         with self._resuming(resume, callbacks):
             self._train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
 
@@ -243,8 +245,8 @@ class Model:
     ) -> None:
         """Train, with an evaluation on `valid_dataset` after every `valid_frequency` epochs, or after those listed.
 
-        After an evaluation ``metrics`` and ``eval_results`` (the same, with ``eval_loss``) stand in
-        ``original_args()`` until the epoch has ended.
+        After an evaluation ``metrics`` and ``eval_results`` (the same, with ``eval_loss``) are in ``original_args()``
+        until the end of the epoch.
         """
         self._check(epoch, dataset_sink_mode, sink_size, initial_epoch, "fit", "parameter")
         check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
@@ -369,7 +371,7 @@ class Model:
     def _evaluate_between_epochs(
         self, training: TrainingLoop, valid_dataset: Any, due: Any, sinks: bool
     ) -> None:
-        """The evaluation after an epoch of training; what callbacks saw of the training comes back after it."""
+        """Evaluate after a training epoch, then restore the training parameters of callbacks."""
         params = training.params
         if not due(params.cur_epoch_num):
             return
@@ -385,7 +387,7 @@ class Model:
     def eval(
         self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
     ) -> dict[str, Any]:
-        """Evaluate: the results of the metrics, by name."""
+        """Evaluate; returns the results of the metrics by name."""
         check_bool(dataset_sink_mode, "dataset_sink_mode", "Model.eval")
         if not self._metric_fns:
             raise ArgumentValueError(
@@ -431,15 +433,15 @@ class Model:
     def predict(
         self, *predict_data: Any, backend: str | None = None, config: dict[str, Any] | None = None
     ) -> Any:
-        """What the net gives for some inputs. A shape that does not fit is explained, with the transform that mends it.
+        """Compute the output of the network. The error of a wrong input shape names the transforms that fix it.
 
-        `backend` "lite" is refused: there is no MindSpore Lite here.
+        `backend` "lite" is not supported.
         """
         if backend not in (None, "lite"):
             raise ArgumentValueError(f"For 'predict', 'backend' must be None or 'lite', but got {backend!r}.")
         if backend == "lite":
             raise ArgumentValueError(
-                "For 'predict', backend='lite' needs MindSpore Lite, which is not here; leave it out, or use "
+                "For 'predict', backend='lite' needs MindSpore Lite, which is not supported. Omit it, or use "
                 "millrace.export(..., file_format='ONNX') and an ONNX runtime."
             )
         for each in predict_data:
@@ -449,7 +451,7 @@ class Model:
         with explain_shape_errors(self._network, predict_data, self._shape_seen):
             return self._predict_network(*predict_data)
 
-    # --- what is accepted, or refused ------------------------------------------------------------------------
+    # --- compatibility ---------------------------------------------------------------------------------------
 
     def build(
         self,
@@ -459,7 +461,7 @@ class Model:
         epoch: int = 1,
         sink_mode: bool = True,
     ) -> None:
-        """Check the arguments; nothing has to be built before the first step, which records itself in milliseconds."""
+        """Check the arguments; the first step captures the graph in milliseconds, so nothing is built here."""
         if train_dataset is not None:
             count_batches(train_dataset)
         if valid_dataset is not None:
@@ -472,21 +474,21 @@ class Model:
     def infer_train_layout(
         self, train_dataset: Any, dataset_sink_mode: bool = True, sink_size: int = -1
     ) -> Any:
-        """Refused: layouts belong to automatic parallel training, which is not here."""
+        """Not supported: layouts belong to automatic parallel training."""
         raise OperationError(
             "'infer_train_layout' only supports 'semi_auto_parallel' and 'auto_parallel' mode, but got "
             f"{get_auto_parallel_context('parallel_mode')}. Data parallel training needs no layout."
         )
 
     def infer_predict_layout(self, *predict_data: Any, skip_backend_compile: bool = False) -> Any:
-        """Refused: layouts belong to automatic parallel training, which is not here."""
+        """Not supported: layouts belong to automatic parallel training."""
         raise OperationError(
             "Infer predict layout only supports semi auto parallel and auto parallel mode. Data parallel training "
             "needs no layout."
         )
 
     def report(self) -> TrainReport:
-        """How the last training went: steps, times, who waited for whom, and the pipeline's own report beside it."""
+        """Report of the last training: steps, times, whether the device waited for data, and the pipeline's report."""
         if self._training is None:
             raise OperationError("This Model has not been trained yet; call train() or fit() first.")
         return TrainReport(self._training)

@@ -1,4 +1,4 @@
-"""``parse_print``: what ``ops.Print`` wrote into a file."""
+"""``parse_print``: read files of ``ops.Print``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["parse_print"]
 
 @public("train", "millrace")
 def parse_print(print_file_name: str) -> list[Any]:
-    """The values in a file that ``set_context(print_file_path=...)`` named, in order: texts, and tensors.
+    """Read the values of a print file (``set_context(print_file_path=...)``) in order: strings and tensors.
 
-    Files of MindSpore are read too, and MindSpore reads these.
+    The format is MindSpore's: both can read each other's files.
 
     >>> import millrace as ms
     >>> from millrace import Tensor, ops

@@ -1,4 +1,4 @@
-"""A wrong shape at prediction, explained: what the net wants, what it got, and the transform that mends it."""
+"""Hints for wrong input shapes in prediction: expected shape, actual shape, and the transforms that fix it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millrace._src.runtime.nn.cell import Cell
 
 __all__ = ["advice", "expected_shape", "explain_shape_errors"]
 
-# A net's first layer says what it takes: its class, the place of channels or features among the axes, and the rank.
+# The first layer determines the expected shape: its class, the channel or feature axis, and the rank.
 _CHANNELS = {
     "Conv1d": 3,
     "Conv2d": 4,
@@ -27,9 +27,9 @@ _CHANNELS = {
 def explain_shape_errors(
     network: Cell, inputs: tuple[Any, ...], seen: tuple[Any, ...] | None = None
 ) -> Iterator[None]:
-    """An error inside about the shape of the first input becomes one that says what the net wants and what mends it.
+    """Convert shape errors of the first input to errors with the expected shape and a fix.
 
-    `seen` is the shape of an input that the net has taken before, where one is known.
+    `seen` is the shape of an earlier valid input, if known.
     """
     try:
         yield
@@ -40,12 +40,12 @@ def explain_shape_errors(
             raise
         raise ArgumentValueError(
             f"For 'Model.predict', wrong shape of input: expected {_format_shape(wanted)}, but got {tuple(got)}. "
-            f"{advice(wanted, tuple(got))} (the net said: {str(error).splitlines()[0]})"
+            f"{advice(wanted, tuple(got))} (the network's error: {str(error).splitlines()[0]})"
         ) from error
 
 
 def expected_shape(network: Cell) -> tuple[Any, ...] | None:
-    """The shape that the first layer takes, as far as it says: names stand for sizes that may be any."""
+    """Expected shape of the first layer, if known; names stand for arbitrary sizes."""
     for cell in network._all_cells():
         class_name = type(cell).__name__
         if class_name in _CHANNELS and hasattr(cell, "in_channels"):
@@ -60,7 +60,7 @@ def expected_shape(network: Cell) -> tuple[Any, ...] | None:
 
 
 def fits(wanted: tuple[Any, ...], got: tuple[int, ...]) -> bool:
-    """Whether a shape is one of those that are wanted."""
+    """Whether a shape matches the expected shape."""
     return len(wanted) == len(got) and all(
         isinstance(want, str) or want == have for want, have in zip(wanted, got, strict=True)
     )
@@ -71,17 +71,17 @@ def _format_shape(wanted: tuple[Any, ...]) -> str:
 
 
 def advice(wanted: tuple[Any, ...], got: tuple[int, ...]) -> str:
-    """The transforms that turn one shape into another, in the order in which they apply.
+    """Transforms that convert one shape to another, in order.
 
     >>> advice(("N", 1, 32, 32), (28, 28, 1))
-    'Mend it with vision.Resize((32, 32)), vision.HWC2CHW(), x.expand_dims(0).'
+    'Fix it with vision.Resize((32, 32)), vision.HWC2CHW(), x.expand_dims(0).'
     >>> advice(("N", 784), (4, 1, 28, 28))
-    'Mend it with x.reshape(4, 784).'
+    'Fix it with x.reshape(4, 784).'
     """
     steps = _suggest_steps(wanted, got)
     if not steps:
-        return "No single transform turns the one into the other: look at how the training data were made."
-    return f"Mend it with {', '.join(steps)}."
+        return "No transform converts one to the other: check how the training data were created."
+    return f"Fix it with {', '.join(steps)}."
 
 
 def _suggest_steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
@@ -90,7 +90,7 @@ def _suggest_steps(wanted: tuple[Any, ...], got: tuple[int, ...]) -> list[str]:
     image, batched = tuple(wanted[1:]), len(got) == len(wanted)
     have = tuple(got[1:]) if batched else tuple(got)
     steps: list[str] = []
-    if len(image) == 3 and len(have) == 2:  # a grey picture without an axis of colours
+    if len(image) == 3 and len(have) == 2:  # a grayscale image without a channel axis
         have = (1, *have)
         last = ["x.expand_dims(1)" if batched or len(got) == 3 else "x.expand_dims(0)"]
     elif (

@@ -1,4 +1,4 @@
-"""What MindSpore calls converting to THOR: layers that keep curvature, and a Model that looks at it now and then."""
+"""Conversion to THOR: layers with second-order matrices, and a Model that updates them periodically."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ConvertModelUtils", "ConvertNetUtils"]
 
 @public("train", "millrace")
 class ConvertNetUtils:
-    """Makes the layers of a net ready for ``nn.thor``, which does so itself.
+    """Converts the layers of a network for ``nn.thor``, which also does it by itself.
 
     >>> from millrace import nn
     >>> net = nn.SequentialCell(nn.Dense(2, 2), nn.ReLU())
@@ -31,7 +31,7 @@ class ConvertNetUtils:
     """
 
     def convert_to_thor_net(self, net: Cell) -> None:
-        """Turn the Dense, Conv2d and Embedding layers of a net into those with matrices, in place."""
+        """Convert Dense, Conv2d and Embedding layers to layers with second-order matrices, in place."""
         if not isinstance(net, Cell):
             raise ArgumentTypeError(
                 f"For 'convert_to_thor_net', 'net' must be a Cell, but got {type(net).__name__}."
@@ -41,7 +41,7 @@ class ConvertNetUtils:
 
 @public("train", "millrace")
 class ConvertModelUtils:
-    """Makes a Model that looks at the curvature in one step of ``frequency``."""
+    """Creates a Model that updates second-order matrices in one of ``frequency`` steps."""
 
     @staticmethod
     def convert_to_thor_model(
@@ -54,10 +54,10 @@ class ConvertModelUtils:
         loss_scale_manager: Any = None,
         keep_batchnorm_fp32: bool = False,
     ) -> Any:
-        """A Model for the optimizer ``nn.thor``; with any other optimizer, `model` as it is.
+        """A Model for the optimizer ``nn.thor``; with any other optimizer, `model` unchanged.
 
-        Its trainings look at the curvature in the first step and in every ``frequency``-th after it, whether data sink
-        or not (MindSpore's: only where they do), and may be resumed.
+        Its trainings update the second-order matrices in the first step and in every ``frequency``-th step after it,
+        with and without data sink mode (MindSpore: only with), and can be resumed.
 
         >>> from millrace import nn, train
         >>> net = nn.Dense(2, 1)
@@ -81,12 +81,12 @@ class ConvertModelUtils:
 
 
 class _Turns(Cell):
-    """A training step that looks at the curvature when it is its turn; as a graph, each kind is a recording."""
+    """A training step that updates second-order matrices periodically; both variants are captured as graphs."""
 
     def __init__(self, step: Any) -> None:
         super().__init__(auto_prefix=False)
         self.step = step
-        # the number of the step in its round; a checkpoint holds it, so that a resumed run goes on in the round
+        # index of the step in its cycle; a checkpoint saves it, so that a resumed run continues the cycle
         self.turn = Parameter(Tensor(0, int32), name="thor_turn", requires_grad=False)
         self._next: int | None = None
         self._frequency = self.optimizer.get_frequency()
@@ -98,11 +98,11 @@ class _Turns(Cell):
 
     @property
     def network(self) -> Any:
-        """The net of the step, with its loss."""
+        """The network of the step, with its loss."""
         return self.step.network
 
     def restart(self) -> None:
-        """A training begins: the number may have been written since the last one."""
+        """Start a training: the index may have changed since the last one."""
         self.__dict__["_next"] = None
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where the wings meet: batches of a pipeline on a device, moved there while the step before them runs."""
+"""Host-to-device transfer of batches, overlapped with the previous training step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a card does behind the batch: from the columns of a pipeline that left it work, to the columns of its schema."""
+"""Offloaded transforms of a batch on the device: from the pipeline's columns to the columns of its schema."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from .kernels import KERNELS, Images, crop_and_resize_batch, decode_jpeg_batch
 
 __all__ = ["BatchTransforms"]
 
-# Images that are decoded at a time: what bounds the memory that they take on the card.
+# Images decoded at a time, which bounds their memory on the device.
 GROUP = 64
 
 Move = Callable[[torch.Tensor], torch.Tensor]
 
 
 class BatchTransforms:
-    """Called with a batch as it comes, and with what moves a tensor to the device."""
+    """Apply offloaded transforms to a batch; `move` transfers a tensor to the device."""
 
     def __init__(self, work: OffloadPlan) -> None:
         self.work = work
         self.columns = [(column, _reorder_steps(column)) for column in work.work]
-        # which share of the decoding is the host's, where there is any
+        # balances the share of decoding on the host
         shares = [column.share for column in work.work if column.share is not None]
         self.split = DecodeBalancer(shares) if shares else None
 
     def __call__(self, values: Sequence[Any], move: Move) -> list[Any]:
-        """The values in the order of the schema; those that only pass are still on the host."""
+        """The values in the order of the schema; columns without offloaded steps are still on the host."""
         by_name = dict(zip(self.work.input_columns, values, strict=True))
         for column, steps in self.columns:
             by_name[column.name] = wrap(_transform_column(column, steps, by_name, move))
@@ -52,7 +52,7 @@ class BatchTransforms:
 
 
 def _reorder_steps(column: OffloadedColumn) -> tuple[OffloadStep, ...]:
-    """Normalize before HWC2CHW as HWC2CHW before Normalize: the same numbers, and bytes are turned, not floats."""
+    """Swap Normalize and HWC2CHW: the results are the same, and the transpose handles bytes instead of floats."""
     steps, random_columns = list(column.steps), list(column.random_columns)
     for i in range(len(steps) - 1):
         first, second = steps[i], steps[i + 1]
@@ -76,8 +76,8 @@ def _transform_column(
     if (forms == STAGE_FINISHED).any():
         if not (forms == STAGE_FINISHED).all():
             raise DeviceQueueError(
-                f"column {column.name!r}: some rows of a batch are of a kind that the card takes and some are not; "
-                "config.set_auto_offload(False) and map(offload=False) leave them all to the host"
+                f"column {column.name!r}: only some rows of the batch can be processed on the device; "
+                "config.set_auto_offload(False) and map(offload=False) process all of them on the host"
             )
         return move(
             _unpack_host_values(tensor, by_name[column.shapes].asnumpy()) if column.sized else tensor._torch
@@ -90,7 +90,7 @@ def _transform_column(
 
 
 def _collect_samples(column: OffloadedColumn, by_name: dict[str, Any], count: int) -> list[list[Any] | None]:
-    """For each step, what was drawn for each row; None where nothing was."""
+    """Random samples of each row per step; None for steps without samples."""
     samples: list[list[Any] | None] = []
     for names in column.random_columns:
         parts = [by_name[name].asnumpy().tolist() for name in names]
@@ -135,9 +135,9 @@ def _to_one_size(
     samples: Sequence[list[Any] | None],
     move: Move,
 ) -> torch.Tensor:
-    """Rows of bytes, encoded, of different sizes, or sized by the host already, as one batch."""
+    """Combine rows (encoded, of different sizes, or already resized by the host) to one batch."""
     numbers = _fill_missing_samples(samples, len(forms))
-    # all of them travel at once, as they lie; those that are encoded are read by the decoder itself
+    # all rows are transferred at once; the decoder reads encoded rows from the host
     there = rows if (forms == ENCODED).all() else move(rows)
     device = move(rows[:0]).device
     parts: list[torch.Tensor] = []
@@ -151,7 +151,7 @@ def _to_one_size(
             group_shapes = [shapes[row] for row in group]
             order += group
             if form == ENCODED:
-                # (bytes, height, width) of each
+                # (bytes, height, width) of each row
                 encoded = [rows[row, : shape[0]] for row, shape in zip(group, group_shapes, strict=True)]
                 images = decode_jpeg_batch(encoded, [(shape[1], shape[2]) for shape in group_shapes], device)
                 parts.append(crop_and_resize_batch(images, steps[1:], group_samples[1:]))
@@ -169,14 +169,14 @@ def _to_one_size(
 
 
 def _select_rows(rows: torch.Tensor, which: list[int], move: Move) -> torch.Tensor:
-    """Some rows in an order; no copy where they lie together in it."""
+    """Select rows in an order; without a copy if they are contiguous."""
     if which == list(range(which[0], which[0] + len(which))):
         return rows[which[0] : which[0] + len(which)]
     return rows[move(torch.tensor(which))]
 
 
 def _unpack_same_size(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torch.Tensor:
-    """Images of one size at the beginning of rows of bytes."""
+    """View equally sized images at the start of rows of bytes."""
     shape = shapes[0]
     if any(row_shape != shape for row_shape in shapes):
         sizes = sorted(set(shapes))[:2]
@@ -185,7 +185,7 @@ def _unpack_same_size(rows: torch.Tensor, shapes: list[tuple[int, ...]]) -> torc
 
 
 def _unpack_host_values(tensor: Tensor, formats: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Rows that the host has finished, out of their packing."""
+    """Unpack rows that the host has processed completely."""
     values = []
     for row, what in zip(tensor.asnumpy(), formats, strict=True):
         shape, dtype = unpack_shape_and_dtype(what)

@@ -1,9 +1,8 @@
-"""The time that a feed measures by.
+"""Clocks of the prefetcher: real time, and simulated time for tests.
 
-A feed is three parties (the pipeline, the transfer, the steps) that meet at rings. Whoever takes an item cannot be
-earlier than the one who put it, and whoever needs room not earlier than the one who made it. On a real clock this holds
-by itself. A clock of each thread's own, which only counts what the thread is said to spend, is told at each meeting; so
-a whole run can be worked out to the last digit, whatever the machine does meanwhile.
+Pipeline, transfer and steps synchronize at ring buffers: an item is not taken before it is put, and a slot is not
+reused before it is free. A simulated clock counts seconds per thread, and `synchronize` advances it at these points, so
+that tests compute the timing of a run exactly.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ __all__ = ["Clock", "SimulatedClock"]
 
 
 class Clock:
-    """The real one."""
+    """The real clock."""
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Seconds since an arbitrary point in time."""
         return time.perf_counter()
 
     def synchronize(self, when: float) -> None:
-        """This thread knows of something that happened then: it is not earlier."""
+        """Advance this thread's time to at least `when`, the time of an event that it depends on."""
 
 
 @stable_id("clock.Planted")
 class SimulatedClock(Clock):
-    """Time that passes where it is said to: each thread has its own, and they agree where threads meet.
+    """Simulated time: each thread has its own, and threads synchronize at ring buffers.
 
     >>> clock = SimulatedClock()
     >>> clock.spend(1.5)
@@ -47,5 +46,5 @@ class SimulatedClock(Clock):
         self._local.at = max(self.now(), when)
 
     def spend(self, seconds: float) -> None:
-        """Let this thread's time pass."""
+        """Advance this thread's time."""
         self._local.at = self.now() + seconds

@@ -1,8 +1,8 @@
-"""Which share of the decoding is the host's and which the card's: found by where batches pile up.
+"""Balance JPEG decoding between host and device by the fill level of the queues.
 
-All of it is the card's at first, since that was asked for. Where batches wait for the card, the host's workers have
-time left and take a larger share, whether steps wait or not: what the card need not decode, it has for the step. Where
-steps wait and nothing lies before the card, the workers have too much, and give some back.
+At first the device decodes everything, as requested. If batches wait for the device, the host's workers have spare time
+and decode a larger share, which frees the device for the step. If steps wait and no batch is ready for the device, the
+workers are overloaded and their share shrinks.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 __all__ = ["DecodeBalancer"]
 
-# Batches between two looks, and how much changes at a time: up by steps, down by a part, so that it comes to rest.
+# Batches between two adjustments, and their size: additive up, multiplicative down, so that the share converges.
 EVERY, UP, DOWN = 8, 0.08, 0.9
-# A wait below this share of the time is none.
+# Waits below this share of the time are ignored.
 WAITS = 0.01
 
 
 class DecodeBalancer:
-    """Sets the host's share of the decoding, in all workers.
+    """Sets the host's share of the decoding in all workers.
 
-    >>> from millrace._src.core.machine.shared_value import Share
-    >>> share = Share()
+    >>> from millrace._src.core.machine.shared_value import SharedFloat
+    >>> share = SharedFloat()
     >>> split = DecodeBalancer([share])
     >>> for _ in range(32):
     ...     split.update(full=True, waited=0.0, stepped=1.0)
@@ -38,7 +38,7 @@ class DecodeBalancer:
         self._before = (0.0, 0.0)
 
     def update(self, full: bool, waited: float, stepped: float) -> None:
-        """After each batch: whether the host had more ready, and how long steps have waited and worked up to now."""
+        """Update after a batch: whether the host queue is full, and the total wait and step seconds."""
         self._batches += 1
         self._full += full
         if self._batches % EVERY:

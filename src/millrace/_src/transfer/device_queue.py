@@ -1,4 +1,4 @@
-"""Feeding a device without ``Model``: what ``dataset.device_que()`` and ``create_device_iterator()`` give."""
+"""Device queues without ``Model``: ``dataset.device_que()`` and ``create_device_iterator()``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["DeviceIterator", "DeviceQueue", "device_iterator", "device_queue", "
 def device_queue(
     dataset: Any, send_epoch_end: bool, create_data_info_queue: bool, queue_name: str
 ) -> DeviceQueue:
-    """What ``dataset.device_que()`` gives."""
+    """Implementation of ``dataset.device_que()``."""
     return DeviceQueue(dataset, send_epoch_end, create_data_info_queue, queue_name)
 
 
@@ -31,20 +31,20 @@ def device_queue(
 def device_iterator(
     dataset: Any, device_target: str | None, num_epochs: int, as_dict: bool, output: str, state: Any
 ) -> DeviceIterator:
-    """What ``dataset.create_device_iterator()`` gives."""
+    """Implementation of ``dataset.create_device_iterator()``."""
     return DeviceIterator(dataset, device_target, num_epochs, as_dict, output, state)
 
 
 @public("transfer")
 def queue_info(channel: TransferStatistics) -> dict[str, Any]:
-    """Everything that is known of a channel, with the verdict in words and in parts."""
+    """Counters of a channel with the diagnosis as text and as fields."""
     diagnosis = diagnose_transfer(channel)
     return {**channel.to_dict(), "verdict": str(diagnosis), "situation": diagnosis.to_dict()}
 
 
 @public("transfer")
 class DeviceQueue:
-    """Batches of a dataset on their way to a device; ``dataset.device_que()`` makes it, ``send`` begins.
+    """Queue that transfers batches of a dataset to a device; ``dataset.device_que()`` creates it, ``send`` starts it.
 
     >>> import millrace.dataset as ds
     >>> queue = ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False).device_que(queue_name="numbers")
@@ -72,44 +72,44 @@ class DeviceQueue:
 
     @property
     def queue_name(self) -> str:
-        """The name under which ``ops.GetNext`` finds it."""
+        """Name of the queue for ``ops.GetNext``."""
         return self._name if self._feed is None else self._feed.name
 
     def send(self, num_epochs: int = -1) -> None:
-        """Begin to send; a second time is an error while the first goes on."""
+        """Start sending; an error while a previous send is running."""
         if num_epochs == 0 or num_epochs < -1:
             raise ArgumentValueError(
                 f"send: num_epochs must be -1 (no end) or positive, but got {num_epochs}"
             )
         if self._feed is not None:
-            raise DeviceQueueError(f"channel {self.queue_name!r} sends already; release() ends it")
+            raise DeviceQueueError(f"channel {self.queue_name!r} is already sending. Call release() first")
         device = get_device()
         source = create_device_source(self.dataset, num_epochs, device)
         self._feed = DevicePrefetcher(source, epochs=num_epochs, device=device, name=self._name)
 
     def stop_send(self) -> None:
-        """Send nothing more until ``continue_send``; what has been sent can be taken."""
+        """Pause sending until ``continue_send``; sent batches can still be taken."""
         self._sending("stop_send").pause()
 
     def continue_send(self) -> None:
-        """Go on after ``stop_send``."""
+        """Resume after ``stop_send``."""
         self._sending("continue_send").resume()
 
     def get_data_info(self) -> tuple[list[Any], list[list[int]]]:
-        """Element types and shapes of a batch, known before the first one is sent."""
+        """Dtypes and shapes of a batch, known before the first one is sent."""
         return list(self.dataset.output_types()), [list(shape) for shape in self.dataset.output_shapes()]
 
     def get_send_info(self) -> dict[str, Any]:
-        """What was sent, how full the queues were, when each batch went, and the verdict."""
+        """Counters, queue fill levels, times of each batch, and the diagnosis."""
         feed = self._sending("get_send_info")
         return {**queue_info(feed.channel), **feed.device_time()}
 
     def get_mbuf_queue_size(self) -> int:
-        """Batches that wait on the device."""
+        """Number of batches ready on the device."""
         return len(self._sending("get_mbuf_queue_size"))
 
     def release(self) -> None:
-        """End it, and let go of what was not taken."""
+        """Stop, and release batches that were not taken."""
         if self._feed is not None:
             self._feed.close()
 
@@ -133,18 +133,18 @@ class DeviceQueue:
 
     @property
     def channel(self) -> TransferStatistics:
-        """Its counters."""
+        """Counters of the queue."""
         return self._sending("channel").channel
 
     def _sending(self, operation: str) -> DevicePrefetcher:
         if self._feed is None:
-            raise DeviceQueueError(f"{operation}: nothing is sent yet; call send() first")
+            raise DeviceQueueError(f"{operation}: nothing was sent. Call send() first")
         return self._feed
 
 
 @public("transfer")
 class DeviceIterator:
-    """Batches on a device, one epoch with each ``for``; ``dataset.create_device_iterator()`` makes it.
+    """Iterator of batches on a device; each ``for`` loop is one epoch. ``dataset.create_device_iterator()`` creates it.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset({"x": [1, 2, 3]}, shuffle=False)
@@ -159,7 +159,7 @@ class DeviceIterator:
         self._names = list(dataset.get_col_names()) if as_dict else None
         self._leaf = _convert_output(output)
         device = _resolve_device(device_target)
-        # jax copies what does not begin on a border
+        # jax copies arrays without its alignment
         lender = AlignedAllocator() if output == "jax" and device == "cpu" else None
         source = create_device_source(dataset, num_epochs, device, state, lender)
         self._feed = DevicePrefetcher(source, epochs=num_epochs, device=device, states=True, at=state)
@@ -176,15 +176,15 @@ class DeviceIterator:
         return values if self._names is None else dict(zip(self._names, values, strict=True))
 
     def state(self) -> Any:
-        """Where it stands after the last batch handed out, for ``create_device_iterator(state=...)``."""
+        """State after the last returned batch, for ``create_device_iterator(state=...)``."""
         return self._feed.state()
 
     def report(self) -> dict[str, Any]:
-        """What was sent and waited for, with the verdict."""
+        """Counters of the transfer, with the diagnosis."""
         return {**queue_info(self._feed.channel), **self._feed.device_time()}
 
     def close(self) -> None:
-        """End it; ``with`` does so at the end of its block."""
+        """Stop; a ``with`` block does so at its end."""
         self._feed.close()
 
     stop = close
@@ -205,14 +205,15 @@ def _resolve_device(target: str | None) -> str:
 
     if not torch.cuda.is_available():
         raise ArgumentValueError(
-            "create_device_iterator: device_target='GPU', but PyTorch finds no GPU here; `millrace doctor` says why"
+            "create_device_iterator: device_target='GPU', but PyTorch finds no GPU here; "
+            "run `millrace doctor` for the reason"
         )
     current = get_device()
     return current if current.startswith("cuda") else "cuda:0"
 
 
 def _convert_output(output: str) -> Callable[[Any], Any] | None:
-    """From a Tensor to what the user asked for, on the same memory."""
+    """Function that converts a Tensor to the requested array type on the same memory."""
     if output == "tensor":
         return None
     if output == "torch":

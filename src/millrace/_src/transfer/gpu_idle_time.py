@@ -1,8 +1,8 @@
-"""How long a device stood idle for want of a batch, told by the device itself.
+"""Measure the idle time of a GPU between steps with CUDA events.
 
-The host may be far ahead of the device: that it waits says little. So two events go into the stream of the steps: one
-when a batch is asked for, which happens when the steps before are done; one when the batch is there. What passed
-between them on the device is its idle time; from one batch to the next is all of its time.
+The host may be far ahead of the device, so its wait time is not meaningful. Two events are recorded in the stream of
+the steps: one when a batch is requested, after the previous steps; one when the batch has arrived. The time between
+them is idle time; the time from one batch to the next is the total.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import torch
 
 __all__ = ["GpuIdleTimer"]
 
-# Pairs that may be unread: steps that the host is ahead.
+# Maximum pending event pairs: steps that the host is ahead.
 MOST = 1024
 
 
 class GpuIdleTimer:
-    """Seconds of one device: ``idle`` of ``whole``, up to the last batch that it got to."""
+    """Idle and total seconds of a device (``idle`` of ``whole``), up to its last batch."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -29,11 +29,11 @@ class GpuIdleTimer:
         self._last: Any = None
 
     def mark_request(self) -> None:
-        """A step asks for its batch: what it did before is in the stream."""
+        """Record the request of a batch; the previous step is already in the stream."""
         self._request_mark = self._mark()
 
     def mark_delivery(self) -> None:
-        """The stream waits for the batch from here on."""
+        """Record the arrival of the batch in the stream."""
         if self._request_mark is not None:
             self._open.append((self._request_mark, self._mark()))
         self._read()
@@ -44,15 +44,15 @@ class GpuIdleTimer:
         return event
 
     def _read(self) -> None:
-        """Add up what the device has passed."""
+        """Add the times of the events that the device has passed."""
         while self._open and self._open[0][1].query():
             request, delivery = self._open.popleft()
-            if self._last is not None:  # the first one filled the rings
+            if self._last is not None:  # the first batch includes filling the rings
                 self.whole += self._last.elapsed_time(delivery) / 1000
                 self.idle += request.elapsed_time(delivery) / 1000
             self._last = delivery
 
     def to_dict(self) -> dict[str, float]:
-        """Both, in seconds."""
+        """Idle and total time in seconds."""
         self._read()
         return {"idle": self.idle, "whole": self.whole}

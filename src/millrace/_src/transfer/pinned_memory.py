@@ -1,8 +1,8 @@
-"""Where a pipeline puts its batches when a device follows: memory that the device fetches from by itself.
+"""Pinned host memory for batches of a pipeline.
 
-A GPU reads pinned memory over the bus while the host goes on; other memory has to be copied into such first. So the
-engine is lent pinned memory and writes rows straight into it. Worker processes write into memory that they share with
-this one: it is pinned where it is, once for each of the slabs that are used again and again.
+A GPU reads pinned memory asynchronously; other memory must be copied to pinned memory first. The engine allocates
+batches in pinned memory and writes rows directly into it. Shared memory of worker processes is pinned in place, once
+per reused block.
 """
 
 from __future__ import annotations
@@ -23,37 +23,39 @@ log = get_logger(__name__)
 
 
 def allocator_for(device: str) -> HostAllocator:
-    """Whose memory batches for this device are put into.
+    """The allocator of batches for this device.
 
     >>> type(allocator_for("cpu")).__name__
-    'Lender'
+    'HostAllocator'
     """
     return PinnedAllocator(device) if device.startswith("cuda") else HostAllocator()
 
 
 class PinnedAllocator(HostAllocator):
-    """Memory that stays where it is, so that a GPU can fetch from it while the host goes on."""
+    """Allocator of page-locked memory, which a GPU reads asynchronously."""
 
-    # it takes long to make, and a ring of batches comes and goes
+    # allocation is slow, so freed blocks are cached
     max_spare = 16
 
     def __init__(self, device: str) -> None:
         super().__init__()
         self.device = device
-        # the system gives no more of it: from then on batches lie in plain memory, and are copied on their way
+        # limit reached: further batches use pageable memory, which is copied for the transfer
         self._refused = False
 
     def make(self, size: int) -> npt.NDArray[np.uint8]:
         buffer: npt.NDArray[np.uint8]
         if not self._refused:
             try:
-                # workers' threads would begin a context on the first card
+                # worker threads would create a context on the first GPU
                 with torch.cuda.device(self.device):
                     buffer = torch.empty(size, dtype=torch.uint8, pin_memory=True).numpy()
                 return buffer
             except RuntimeError as error:
                 self._refused = True
-                log.warning("no more pinned memory (%d bytes wanted): batches take longer: %s", size, error)
+                log.warning(
+                    "no more pinned memory (%d bytes requested): transfers are slower: %s", size, error
+                )
         return super().make(size)
 
     def accepts(self, array: npt.NDArray[Any]) -> bool:
@@ -66,7 +68,7 @@ class PinnedAllocator(HostAllocator):
         runtime = torch.cuda.cudart()
         with torch.cuda.device(self.device):
             status = runtime.cudaHostRegister(mapping.address, mapping.size, 0)
-        if int(status):  # it is only slower
+        if int(status):  # only slower
             log.info("shared memory of %d bytes could not be pinned (error %d)", mapping.size, int(status))
             return
         mapping.before_end = functools.partial(_release, runtime, mapping.address)

@@ -1,11 +1,11 @@
-"""``Feed``: batches of a dataset on a device, made and moved while the step before them runs.
+"""``Feed``: prefetch batches of a dataset to a device while the previous step runs.
 
-The pipeline's iterator is pulled by a thread into the host ring; another thread moves batches from there into the
-device ring, and a step takes the oldest. On a CPU nothing is moved, and there is one thread and one ring. Batches, the
-ends of epochs and errors go through the rings in one order, so that an error comes exactly where its batch would.
+One thread reads the pipeline into the host ring buffer; another transfers batches to the device ring buffer, from which
+steps take them. On a CPU there is one thread and one ring buffer. Batches, ends of epochs and errors pass through the
+rings in order, so that an error occurs exactly at its batch.
 
-Life: a feed ends when its data has ended, when it fails, when ``close`` is called or when it is forgotten. Its threads
-know the rings and the iterator, never the feed; closing the rings and the iterator ends them.
+A prefetcher ends with its data, with an error, on ``close``, or when it is garbage-collected. Its threads reference
+only the rings and the iterator; closing these ends the threads.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ __all__ = ["DevicePrefetcher", "Source", "create_device_source"]
 
 log = get_logger(__name__)
 
-# Batches that wait in each ring, unless their bytes are more than this.
+# Default slots of each ring, and the limit of their bytes.
 SLOTS, MOST_BYTES = 8, 256 << 20
-# The most that autotune makes of the first number; the bytes bound them in any case.
+# Maximum slots that autotune chooses; the byte limit applies in any case.
 MOST_SLOTS = 64
-# Seconds that a step waits before the log says what it waits for; get_send_info() says it at any time.
+# Seconds of waiting after which a step logs a warning; get_send_info() shows the state at any time.
 PATIENCE = 30.0
-# Seconds that closing waits for a thread that is inside the pipeline's or the driver's code.
+# Seconds that `close` waits for a thread inside the pipeline or the driver.
 GRACE = 0.5
 
 _numbers = itertools.count(1)
 
 
 class Source(Protocol):
-    """The iterator protocol: rows of one epoch, StopIteration at its end, and again for the next."""
+    """Iterator of batches: StopIteration at the end of each epoch, then the next epoch."""
 
     def __next__(self) -> Any: ...
     def state(self) -> Any: ...
@@ -58,7 +58,7 @@ class Source(Protocol):
 
 
 class _End:
-    """The end of an epoch; the pipeline's state after it."""
+    """End of an epoch, with the state of the pipeline after it."""
 
     def __init__(self, state: Any) -> None:
         self.state = state
@@ -66,7 +66,7 @@ class _End:
 
 @public("transfer")
 class DevicePrefetcher:
-    """Batches on a device: each ``for`` over it is one epoch.
+    """Prefetcher of batches to a device; each ``for`` loop is one epoch.
 
     >>> import millrace.dataset as ds
     >>> data = ds.NumpySlicesDataset({"x": [1.0, 2.0, 3.0]}, shuffle=False).batch(2)
@@ -93,11 +93,11 @@ class DevicePrefetcher:
     ) -> None:
         load_runtime()
         if at is not None and epochs > 0:
-            epochs -= int(at["epoch"])  # those behind the state that the source goes on from
+            epochs -= int(at["epoch"])  # minus the epochs before the state that the source resumes from
         self.channel = TransferStatistics(name or f"sink-{next(_numbers)}", device)
         self.channel.total_batches, self.channel.report = whole, getattr(source, "report", None)
         self._patience = patience
-        # the time that steps, the pipeline and the way between them are measured by
+        # clock for steps, pipeline and transfer
         self._clock = clock = clock or Clock()
         moved = device != "cpu" or mover is not None
         self._mover = mover or create_transfer(device, getattr(source, "device_work", None))
@@ -105,7 +105,7 @@ class DevicePrefetcher:
         self._ring, self._host = ready, host if moved else None
         self._pipeline_stats = getattr(source, "stats", None)
         offer = getattr(source, "_register_knob", None)
-        if offer is not None:  # autotune, where it is on, chooses how many batches lie ready
+        if offer is not None:  # autotune chooses the number of slots if it is enabled
             offer(f"ring of {self.channel.name}", slots, 1, MOST_SLOTS, _Resize([host, ready]))
         work = _PipelineReader(source, epochs, states, self.channel, host if moved else ready, clock)
         self._finite = epochs >= 0
@@ -127,7 +127,7 @@ class DevicePrefetcher:
         for thread in started:
             thread.start()
 
-    # taking -----------------------------------------------------------------------------------------
+    # consumer ---------------------------------------------------------------------------------------
 
     def __iter__(self) -> Self:
         return self
@@ -141,7 +141,7 @@ class DevicePrefetcher:
     def take(self, timeout: float | None = None) -> list[Any] | None:
         """The values of the next batch; None at the end of an epoch.
 
-        StallError after `timeout` seconds, which are those of ``set_context(op_timeout=...)`` where none are given.
+        Raises StallError after `timeout` seconds (default: ``set_context(op_timeout=...)``).
         """
         requested_at = self._clock.now()
         if self._mover.idle is not None:
@@ -159,7 +159,7 @@ class DevicePrefetcher:
         if self._since is None:
             self.channel.first_wait = (
                 now - requested_at
-            )  # the rings were empty, and libraries set themselves up
+            )  # includes filling the rings and initializing libraries
             self.channel.record_step(0.0, 0.0)
         else:
             self.channel.record_step(now - requested_at, requested_at - self._since)
@@ -196,39 +196,39 @@ class DevicePrefetcher:
                 )
 
     def _over(self, waited: float) -> DeviceQueueError:
-        """What to say to a step that asks when nothing will come: which of the sides ended, and the first error."""
+        """Error for a step that requests a batch after the end: which side ended, and the first error."""
         channel = self.channel
         if channel.error is None and channel.ended != ENDED:
             return SinkStopped(
                 f"channel {channel.name!r}: {channel.ended} after {channel.sent} batches were sent and "
-                f"{channel.taken} taken, and a step asked for another one. Take batches before it is released or closed"
+                f"{channel.taken} taken, and a step requested another one. Take batches before it is released or closed"
             )
         channel.exhausted = True
         error_class = SinkEnded if channel.error is None else DeviceQueueError
         return error_class(
-            f"channel {channel.name!r}: a step asked for a batch and none will come. "
+            f"channel {channel.name!r}: a step requested a batch after the end. "
             f"{diagnose_transfer(channel, waiting=waited)}"
         )
 
-    # looking ----------------------------------------------------------------------------------------
+    # inspection -------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The name of its channel."""
+        """Name of the channel."""
         return self.channel.name
 
     def __len__(self) -> int:
         return len(self._ring)
 
     def state(self) -> Any:
-        """Where the pipeline stood after the batch that was taken last (with ``states=True``), to resume from.
+        """State of the pipeline after the last taken batch (with ``states=True``), to resume from.
 
-        Before the first one it is ``at``, the state that the source itself went on from.
+        Before the first batch it is the state that the source resumed from.
         """
         return self._state
 
     def counts(self) -> TransferCounts:
-        """How it stands at this moment, for whoever shows it."""
+        """Current counters, for progress displays."""
         channel, host = self.channel, self._host
         return TransferCounts(
             channel.name,
@@ -250,7 +250,7 @@ class DevicePrefetcher:
         )
 
     def device_time(self) -> dict[str, Any]:
-        """Seconds in which the device stood idle for want of a batch, of all its seconds, where it can tell."""
+        """Idle and total seconds of the device, if it can measure them."""
         if self._mover.idle is None:
             return {}
         seconds = self._mover.idle.to_dict()
@@ -258,23 +258,23 @@ class DevicePrefetcher:
         return {"device_seconds": seconds, "device_idle_share": share}
 
     def diagnosis(self) -> TransferDiagnosis:
-        """What steps wait for, and what to change."""
+        """Diagnosis: what steps wait for, and what to change."""
         return diagnose_transfer(self.channel)
 
-    # by hand ----------------------------------------------------------------------------------------
+    # control ----------------------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Send nothing more until ``resume``; what is in the rings can still be taken."""
+        """Pause sending until ``resume``; batches in the rings can still be taken."""
         self._gate.clear()
 
     def resume(self) -> None:
-        """Go on after ``pause``."""
+        """Resume after ``pause``."""
         self._gate.set()
 
     def close(self, over: bool = False) -> None:
-        """End the pipeline and the threads, and let go of all batches; a second time changes nothing.
+        """Stop the pipeline and the threads, and release all batches. A second call has no effect.
 
-        `over` says that the steps were as many as was planned; else batches that are left are an early end.
+        `over`: all planned steps were made; otherwise remaining batches count as an early stop.
         """
         if self._finite and not over and self._finalizer.alive:
             self.channel.leave()
@@ -288,7 +288,7 @@ class DevicePrefetcher:
 
 
 class _Resize:
-    """Both rings of a feed, which it must not keep alive."""
+    """Resize function for both rings, with weak references."""
 
     def __init__(self, rings: list[RingBuffer]) -> None:
         self.rings = rings
@@ -299,7 +299,7 @@ class _Resize:
 
 
 class _PipelineReader:
-    """The thread that asks the pipeline."""
+    """Thread that reads the pipeline."""
 
     def __init__(
         self,
@@ -314,15 +314,15 @@ class _PipelineReader:
         self.clock = clock
         self.gate = threading.Event()
         self.gate.set()
-        # what stands for a card on the host
+        # offloaded transforms on the CPU, for tests
         self.mover: BatchTransfer | None = None
 
     def pull(self) -> None:
-        """Into the host ring."""
+        """Read batches into the host ring."""
         self._run(self._put)
 
     def pull_and_send(self) -> None:
-        """Into the device ring: the host is the device."""
+        """Read batches into the device ring: host and device are the same."""
         self._run(self._put_counted)
 
     def _run(self, put: Callable[[RingItem], None]) -> None:
@@ -374,7 +374,7 @@ class _PipelineReader:
 
 
 class _Transferrer:
-    """The thread that moves batches from the host ring into the device ring."""
+    """Thread that transfers batches from the host ring to the device ring."""
 
     def __init__(
         self,
@@ -411,7 +411,7 @@ class _Transferrer:
         try:
             return self.host.take()
         except RingClosedError:
-            return None  # the pipeline has ended, or everything has
+            return None  # the pipeline or the prefetcher has ended
 
     def _sent(self, item: RingItem) -> RingItem:
         self.channel.begin_transfer(len(self.host))
@@ -429,9 +429,9 @@ class _Transferrer:
 def create_device_source(
     dataset: Any, epochs: int, device: str, state: Any = None, lender: HostAllocator | None = None
 ) -> Source:
-    """The iterator of a dataset whose batches go to this device; a card does the last of the work on them.
+    """The iterator of a dataset for this device; offloaded transforms run on the device.
 
-    Batches are put where the device fetches them from, or into the memory of another lender.
+    Batches are allocated in pinned memory of the device, or by another allocator.
     """
     with override(allocator=lender or allocator_for(device)):
         if device != "cpu" and hasattr(dataset, "_device_run"):

@@ -1,4 +1,4 @@
-"""A ring of batches between two threads: bounded in number and in bytes, and closed from either side."""
+"""Ring buffer of batches between two threads, bounded in slots and bytes; either side can close it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["RingClosedError", "RingItem", "RingBuffer"]
 
 
 class RingClosedError(Exception):
-    """The other side is gone: nothing more can be put, or will come."""
+    """The ring buffer is closed: no item can be put or taken."""
 
 
 class RingItem(NamedTuple):
-    """Something on its way to the device: a batch, the end of an epoch, or an error."""
+    """Item of the ring: a batch, the end of an epoch, or an error."""
 
     value: Any
     size: int = 0
@@ -28,7 +28,7 @@ class RingBuffer:
     >>> ring = RingBuffer(slots=2, most_bytes=100)
     >>> waited = ring.put(RingItem("a", 70))
     >>> ring.take(), len(ring)
-    (Item(value='a', size=70), 0)
+    (RingItem(value='a', size=70), 0)
     """
 
     def __init__(self, slots: int, most_bytes: int, clock: Clock | None = None) -> None:
@@ -36,7 +36,7 @@ class RingBuffer:
         self._items: deque[tuple[RingItem, float]] = deque()
         self._bytes = 0
         self._closed = self._finished = False
-        # when the places were made free again, oldest first: an item waits for the place that it takes
+        # times at which slots became free, oldest first: an item waits for its slot
         self._freed: deque[float] = deque([float("-inf")] * slots, maxlen=slots)
         lock = threading.Lock()
         self._not_full, self._not_empty = threading.Condition(lock), threading.Condition(lock)
@@ -45,18 +45,18 @@ class RingBuffer:
         return len(self._items)
 
     def resize(self, slots: int) -> None:
-        """Hold up to so many from here on; what is in it stays."""
+        """Change the number of slots; items stay."""
         with self._not_full:
             self.slots = slots
             self._not_full.notify_all()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the batches in it."""
+        """Bytes of the items."""
         return self._bytes
 
     def put(self, item: RingItem) -> float:
-        """Wait for room and put the item in; gives the seconds waited."""
+        """Wait for a free slot and put the item; returns the seconds waited."""
         clock = self.clock
         with self._not_full:
             began = clock.now()
@@ -72,7 +72,7 @@ class RingBuffer:
             return put - began
 
     def take(self, timeout: float | None = None) -> RingItem | None:
-        """The oldest item; None where nothing came in time. Raises Closed when nothing will come any more."""
+        """Take the oldest item; None after the timeout. Raises RingClosedError if no more items will come."""
         with self._not_empty:
             if not self._items and not self._over and timeout != 0:
                 self._not_empty.wait_for(lambda: self._items or self._over, timeout)
@@ -88,13 +88,13 @@ class RingBuffer:
             return item
 
     def finish(self) -> None:
-        """Nothing more will be put: what is in it can be taken, then comes Closed."""
+        """Mark the end of items: remaining items can be taken, then RingClosedError is raised."""
         with self._not_empty:
             self._finished = True
             self._not_empty.notify_all()
 
     def close(self) -> None:
-        """Let go of everything; whoever waits on either side gets Closed."""
+        """Drop all items; waiting threads get RingClosedError."""
         with self._not_full:
             self._closed = True
             self._items.clear()

@@ -1,4 +1,4 @@
-"""Moving one batch to a device: through pinned memory and on a stream of its own where the device has one."""
+"""Transfer one batch to a device through pinned memory on a separate stream."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ __all__ = ["TransferredBatch", "BatchTransfer", "create_transfer", "size_of"]
 
 
 class TransferredBatch(NamedTuple):
-    """Values of a batch in the order of its columns, with where the pipeline stood after it."""
+    """Values of a batch in column order, with the state of the pipeline after it."""
 
     values: list[Any]
     size: int
     state: Any = None
-    # what says that the copy has ended (a CUDA event), for the stream that uses it
+    # CUDA event at the end of the copy, for the stream that uses the batch
     ready: Any = None
 
 
 class BatchTransfer(Protocol):
-    """Takes batches of host arrays to one device."""
+    """Interface: transfer batches of host arrays to one device."""
 
     transforms: BatchTransforms | None
-    # what the device itself says of its waiting, where it can
+    # idle time measured by the device, if it can
     idle: GpuIdleTimer | None
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
-        """Begin to move; the batch may be used by whoever waits for its event."""
+        """Start the transfer; the batch may be used after its event."""
 
     def receive(self, batch: TransferredBatch) -> list[Any]:
-        """The values, for use in the stream that is current."""
+        """The values, for use in the current stream."""
 
     def finish(self) -> None:
-        """Nothing more is sent: wait for what is on its way, and let go of what it was sent from."""
+        """Wait for the running transfer, and release its host memory."""
 
 
 def size_of(values: Sequence[Any]) -> int:
@@ -54,7 +54,7 @@ def size_of(values: Sequence[Any]) -> int:
 
 
 def create_transfer(device: str, work: OffloadPlan | None = None) -> BatchTransfer:
-    """The way to a device, `"cpu"` or `"cuda:0"`; `work` is what is left to do there."""
+    """Create the transfer to a device, `"cpu"` or `"cuda:0"`; `work` are the offloaded transforms."""
     transforms = None if work is None else BatchTransforms(work)
     return (
         CudaTransfer(torch.device(device), transforms)
@@ -64,7 +64,7 @@ def create_transfer(device: str, work: OffloadPlan | None = None) -> BatchTransf
 
 
 class HostTransfer:
-    """The device is the CPU: nothing moves. It does a card's work where it stands for one, in tests."""
+    """No transfer: the device is the CPU. It runs offloaded transforms in tests."""
 
     def __init__(self, transforms: BatchTransforms | None = None) -> None:
         self.transforms = transforms
@@ -82,19 +82,19 @@ class HostTransfer:
 
 
 class CudaTransfer:
-    """A GPU: it fetches from pinned memory on a side stream; what lies elsewhere is copied into such memory first."""
+    """Transfer to a GPU from pinned memory on a side stream; other memory is copied to pinned memory first."""
 
     def __init__(self, device: torch.device, transforms: BatchTransforms | None = None) -> None:
         self.device, self.transforms = device, transforms
-        # its kernels are short: they go first, and the step's long ones fill the card behind them
+        # high priority: its short kernels run before the long kernels of the step
         self.stream = torch.cuda.Stream(device, priority=-1)
-        # the batch on its way: its memory is the pipeline's again when the copy has ended and nobody else holds it
+        # the batch in transfer: its memory is reusable after the copy if nothing else references it
         self._before: tuple[Any, Sequence[Any]] | None = None
         self.idle: GpuIdleTimer | None = GpuIdleTimer(device)
 
     def send(self, values: Sequence[Any], size: int, state: Any) -> TransferredBatch:
         host_values = values
-        self.finish()  # one on its way at a time: what moving takes is seen, and pinned memory bounded
+        self.finish()  # one transfer at a time: its time is measurable, and pinned memory is bounded
         with torch.cuda.stream(self.stream):
             if self.transforms is not None:
                 values = self.transforms(values, self._moved)
@@ -113,7 +113,7 @@ class CudaTransfer:
             self.idle.mark_delivery()
         for value in batch.values:
             if _is_numeric(value):
-                # its memory is not given out again before the step is over
+                # the allocator does not reuse its memory before the step has ended
                 value._torch.record_stream(current)
         return batch.values
 
@@ -126,7 +126,7 @@ class CudaTransfer:
         if tensor.device == self.device:
             return tensor
         if not tensor.is_pinned():
-            # PyTorch keeps pinned memory and hands it out again once the copies from it have ended
+            # PyTorch caches pinned memory and reuses it after its copies
             pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
             pinned.copy_(tensor)
             tensor = pinned
@@ -134,5 +134,5 @@ class CudaTransfer:
 
 
 def _is_numeric(value: Any) -> bool:
-    """A tensor of numbers; text, dicts and the like stay on the host."""
+    """Whether a value is a numeric tensor; text and dicts stay on the host."""
     return isinstance(value, Tensor) and value.dtype in TORCH_DTYPES

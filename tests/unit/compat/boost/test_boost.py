@@ -230,7 +230,7 @@ def test_what_is_refused_says_why():
         lambda: boost.DimReduce(net, optimizer, (), None, 2, 0.1, 0.1, 0.1, 0.1, 0, 1),
         lambda: boost.GroupLossScaleManager(4, []),
     ):
-        with pytest.raises(RuntimeError, match="is not to be had here: "):
+        with pytest.raises(RuntimeError, match="is not supported: "):
             make()
     with pytest.raises(ValueError, match="'dim_reduce' is not to be had"):
         boost.AutoBoost("O0", {"boost": {"mode": "enable_all"}})

@@ -189,7 +189,7 @@ def test_lengths_that_lie_are_refused_before_memory_is_taken():
         (b"\x0a\x02\x0a\x00", "holds no value"),
         (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "more than ten bytes"),
         (b"not a checkpoint at all", "checkpoint"),
-        (message((1,)) + message((1,), "Int32"), "the one before it said"),
+        (message((1,)) + message((1,), "Int32"), "the one before it has"),
     ]:
         put("x.ckpt", bad)
         with pytest.raises(CheckpointError, match=text):
@@ -251,7 +251,7 @@ def test_a_disk_without_room_is_refused_before_a_byte_is_written(format, monkeyp
     before = Path(f"x.{format}").read_bytes()
     monkeypatch.setattr(files, "free_bytes", lambda folder: 1000)
     with pytest.raises(
-        SaveError, match=r"x\.\w+: it wants .* \(\d{4,} bytes\), .*\(1000 bytes\) are free"
+        SaveError, match=r"x\.\w+: it needs .* \(\d{4,} bytes\), .*\(1000 bytes\) are free"
     ) as caught:
         save_checkpoint({"w": np.zeros(1000)}, "x", format=format)
     assert isinstance(caught.value, OSError)
@@ -268,7 +268,7 @@ def test_a_disk_that_fills_while_it_is_written(format):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        with pytest.raises(SaveError, match=r"while writing the checkpoint .*x\.\w+: it wants .* are free"):
+        with pytest.raises(SaveError, match=r"while writing the checkpoint .*x\.\w+: it needs .* are free"):
             save_checkpoint({"w": np.zeros(5000)}, "x", format=format)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -1,1 +1,1 @@
-"""As mindspore."""
+"""Import Millrace as ``mindspore``."""

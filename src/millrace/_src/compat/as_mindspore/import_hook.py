@@ -1,4 +1,4 @@
-"""The import hook: a finder for ``mindspore`` and the modules it makes."""
+"""Import hook: a finder for ``mindspore`` and its proxy modules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = "mindspore"
 
 
 class MindSporeAlreadyImportedError(ImportError):
-    """Real MindSpore is in this process already, whole or in part; two of a name cannot live in one process."""
+    """MindSpore, or a part of it, is already imported in this process; both cannot be used in one process."""
 
 
 class UnsupportedModuleError(ModuleNotFoundError):
@@ -38,9 +38,9 @@ class UnsupportedModuleError(ModuleNotFoundError):
 
 
 class ProxyModule(types.ModuleType):
-    """A module of MindSpore's name that looks its names up in Millrace's modules, each time anew.
+    """A module with MindSpore's name that looks up names in Millrace's modules on each access.
 
-    The targets are asked in turn. A name that is a sub-module is imported, as ``import mindspore`` would have done.
+    Targets are searched in order. A sub-module is imported, as ``import mindspore`` does.
     """
 
     def __init__(self, name: str, targets: list[types.ModuleType]) -> None:
@@ -62,7 +62,7 @@ class ProxyModule(types.ModuleType):
         raise AttributeError(_missing_attribute_error(self.__name__, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # the import system hangs a sub-module on its package; where a function has its name, that is what stays
+        # the import system sets sub-modules as attributes of their package; functions of the same name take precedence
         hides = isinstance(value, ProxyModule) and not isinstance(
             lookup_name(vars(self)["_targets"], name), types.ModuleType
         )
@@ -88,10 +88,10 @@ NOTHING = types.ModuleType("nothing")
 
 
 def lookup_name(targets: Sequence[types.ModuleType], name: str) -> Any:
-    """What the first of some modules has under a name; ``NOTHING``, a module, where none has it.
+    """Look up a name in modules in order; ``NOTHING`` if none has it.
 
-    A module's ``__all__`` counts: what it only imports, such as "json", "np" or PyTorch's Tensor, is no name of
-    MindSpore's. Names that begin with ``_`` are in no such list.
+    Only names in a module's ``__all__`` count, not its imports such as "json", "np" or PyTorch's Tensor. Names that
+    begin with ``_`` are in no such list.
     """
     for target in targets:
         listed = getattr(target, "__all__", None)
@@ -112,7 +112,7 @@ def _missing_attribute_error(module: str, name: str) -> str:
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds and makes the faces."""
+    """Finder and loader of the proxy modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: Any = None
@@ -121,7 +121,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         behind = MODULE_MAP.get(fullname)
         if not behind or not exists(behind[0]):
-            # The name given here is Millrace's: with MindSpore's, "from mindspore import nn" would swallow this text.
+            # The error has Millrace's name: with MindSpore's, "from mindspore import nn" would hide this text.
             missing = behind[0] if behind else fullname.replace(ROOT, "millrace", 1)
             why = UNSUPPORTED_REASONS.get(fullname)
             raise UnsupportedModuleError(
@@ -140,14 +140,14 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Nothing runs: a face has no code of its own."""
+        """Nothing to execute: a proxy has no code."""
 
 
 _finder = Finder()
 
 
 def exists(name: str) -> bool:
-    """Whether a module of ours exists; a folder without ``__init__.py`` does not count."""
+    """Whether a module of Millrace exists; a folder without ``__init__.py`` does not count."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
@@ -156,7 +156,7 @@ def exists(name: str) -> bool:
 
 
 def install() -> None:
-    """Let ``import mindspore`` find Millrace, here and in worker processes; a second call does nothing.
+    """Make ``import mindspore`` load Millrace, here and in worker processes; a second call has no effect.
 
     Raises MindSporeAlreadyImportedError if real MindSpore, or a part of it, has been imported in this process.
     """
@@ -164,7 +164,7 @@ def install() -> None:
     for name, module in loaded:
         if name != ROOT and not name.startswith(ROOT + "."):
             continue
-        if module is None:  # somebody has blocked the import
+        if module is None:  # the import is blocked
             del sys.modules[name]
         elif not isinstance(module, ProxyModule):
             raise MindSporeAlreadyImportedError(_already_imported_error(name, module), name=ROOT)
@@ -175,7 +175,7 @@ def install() -> None:
 
 
 def installed() -> bool:
-    """Whether ``import mindspore`` finds Millrace."""
+    """Whether ``import mindspore`` loads Millrace."""
     return _finder in sys.meta_path
 
 

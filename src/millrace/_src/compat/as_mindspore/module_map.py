@@ -1,7 +1,7 @@
-"""Which Millrace modules stand behind each of MindSpore's, as data.
+"""Map from MindSpore's modules to Millrace's.
 
-The first module on a line must exist for the name to exist; the names of the others are found too. A line for a
-module that is still to come costs nothing: the name appears with the module.
+A MindSpore module exists if the first module of its line exists; names of the other modules are found too. A line for a
+future module has no effect until that module exists.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from .module_paths import PATHS
 
 __all__ = ["MODULE_MAP", "VERSION", "UNSUPPORTED_REASONS"]
 
-# What scripts compare is the part before the plus.
+# Scripts compare the part before the plus.
 VERSION = "2.7.0+millrace"
 
 _DATASETS = (
@@ -20,7 +20,7 @@ _DATASETS = (
 )
 _SAMPLERS = ("millrace._src.data.samplers",)
 
-# Names that modules of MindSpore have because they import them, and that scripts take from there.
+# Names that MindSpore's modules only import, and that scripts use from there.
 _RUNTIME_MODULES = (
     "millrace.ops",
     "millrace",
@@ -30,8 +30,8 @@ _RUNTIME_MODULES = (
     "millrace._src.compat.private_names",
 )
 
-# A package of MindSpore -> ours. A path at its top has the first module only; a path below has all of them: in
-# MindSpore a name has many paths, and which of them a script takes is chance.
+# Package of MindSpore -> modules of Millrace. The package itself has the first module only; paths below have all of
+# them, since a name has many paths in MindSpore and scripts use any of them.
 PACKAGE_MAP: dict[str, tuple[str, ...]] = {
     "mindspore.amp": ("millrace.amp",),
     "mindspore.boost": ("millrace.boost", "millrace.nn", *_RUNTIME_MODULES),
@@ -79,7 +79,7 @@ PACKAGE_MAP: dict[str, tuple[str, ...]] = {
 
 
 def modules_for(path: str) -> tuple[str, ...]:
-    """Our modules behind a path of MindSpore's training half: by the longest package that it lies in."""
+    """Modules of Millrace for a path of MindSpore's training API, by its longest package."""
     package = path
     while package not in PACKAGE_MAP:
         package = package.rpartition(".")[0]
@@ -176,18 +176,18 @@ MODULE_MAP: dict[str, tuple[str, ...]] = {
     "mindspore.dataset.audio": ("millrace.dataset.audio",),
     "mindspore.dataset.audio.transforms": ("millrace.dataset.audio",),
     "mindspore.dataset.audio.utils": ("millrace.dataset.audio",),
-    # MindSpore's own pages write these two; they are dataset.vision.
+    # MindSpore's documentation uses these two for dataset.vision.
     "mindspore.vision": ("millrace.dataset.vision",),
     "mindspore.vision.c_transforms": ("millrace.dataset.vision.c_transforms",),
     "mindspore.vision.py_transforms": ("millrace.dataset.vision.py_transforms",),
 }
 
-# Why a module or name is not here, where there is more to say than "not yet".
+# Reasons for missing modules and names other than "not yet".
 UNSUPPORTED_REASONS = {
-    "mindspore.rewrite": "it edits the source text of nets for MindSpore's compiler; a Cell is plain Python here, so "
+    "mindspore.rewrite": "it edits the source code of networks for MindSpore's compiler; a Cell is plain Python, so "
     "change the Cell's attributes or subclass it",
-    "mindspore.dataset.engine.offload": "a pass decides what of a pipeline runs on a card: map(offload=True)",
-    "mindspore._c_expression": "it is MindSpore's compiled half",
+    "mindspore.dataset.engine.offload": "a pass decides which transforms run on the device: map(offload=True)",
+    "mindspore._c_expression": "it is MindSpore's compiled library",
 }
 UNSUPPORTED_REASONS |= {
     f"mindspore.{name}": UNSUPPORTED_REASONS["mindspore.rewrite"]

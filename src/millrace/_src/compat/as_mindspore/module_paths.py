@@ -1,4 +1,4 @@
-"""The module paths of MindSpore 2.7.0 under which scripts find names of its training half.
+"""Module paths of the training API of MindSpore 2.7.0.
 
 tests/parity/compat/test_mindspore_paths.py compares them with what was recorded from the wheel.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 __all__ = ["PATHS"]
 
-# A package and the modules in it, one package after the other.
+# Packages and their modules.
 _LISTED = """
 mindspore: _checkparam amp boost common communication context default_config device_context device_manager
     experimental hal log mint nn numpy ops parallel profiler runtime scipy train utils version

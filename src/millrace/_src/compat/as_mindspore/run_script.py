@@ -17,13 +17,13 @@ from .module_map import VERSION
 USAGE = """\
 usage: python -m millrace.as_mindspore [-h] [-V] (SCRIPT | -m MODULE | -c COMMAND) [ARGUMENTS ...]
 
-Run a program that says "import mindspore" on Millrace, unchanged.
+Run a program with "import mindspore" on Millrace, unchanged.
 
   SCRIPT      a Python file, or a folder or zip file with a __main__.py
   -m MODULE   run a module, as python -m does
   -c COMMAND  run a line of code
-  -h, --help  show this and leave
-  -V          show the version that the program will see, and leave
+  -h, --help  show this help and exit
+  -V          show the version that the program gets, and exit
 
 Everything after SCRIPT, MODULE or COMMAND belongs to the program.
 
@@ -34,7 +34,7 @@ examples:
 
 
 def main(arguments: list[str]) -> None:
-    """Become the program that the arguments name."""
+    """Run the program that the arguments name."""
     if not arguments:
         sys.stderr.write(USAGE)
         raise SystemExit(2)
@@ -107,12 +107,12 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
         "__loader__": loader,
         "__package__": spec.parent,
     }
-    # A folder's __main__ has no importable name: child processes of multiprocessing go by its file.
+    # A folder's __main__ has no importable name: child processes of multiprocessing use its file.
     _run(code, names | {"__spec__": spec if spec.name != "__main__" else None})
 
 
 def _set_program(program: str, arguments: list[str], folder: str) -> None:
-    """argv, the first entry of the path and what an error shows, as python itself has them."""
+    """Set sys.argv, the first entry of sys.path and the file name as python does."""
     sys.argv[:] = [program, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = folder
@@ -124,7 +124,7 @@ def _run(code: types.CodeType, names: dict[str, Any]) -> None:
     """Run code as the main module, which stays the main module to the end of the process."""
     module = types.ModuleType("__main__")
     vars(module).update({"__builtins__": sys.modules["builtins"]} | names)
-    # the running frame's own module must live on: its globals are cleared with it
+    # keep the running module alive: its globals are cleared with it
     sys.modules["millrace.as_mindspore.__main__"] = sys.modules["__main__"]
     sys.modules["__main__"] = module
     exec(code, vars(module))
@@ -137,7 +137,7 @@ _ENTRY = os.path.join(PACKAGE_ROOT, "as_mindspore", "__main__.py")
 def _print_error(
     exception_type: type[BaseException], error: BaseException, trace: types.TracebackType | None
 ) -> None:
-    """Show an error without the frames of this file, as if the program had been run directly."""
+    """Print an error without the frames of this file, as if the program had been run directly."""
     outer = trace
     while outer is not None and outer.tb_frame.f_code.co_filename in (__file__, _ENTRY, "<frozen runpy>"):
         outer = outer.tb_next

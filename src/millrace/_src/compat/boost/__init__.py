@@ -1,1 +1,1 @@
-"""Ways to train with less work: frozen parameters, gathered gradients, a normalised last layer."""
+"""Boost modes: parameter freezing, gradient accumulation, less BatchNorm."""

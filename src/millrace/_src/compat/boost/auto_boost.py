@@ -1,4 +1,4 @@
-"""Levels of boosting, and the step of training that follows them."""
+"""Boost levels and their training step cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "O2": ("less_bn", "grad_freeze", "adasum"),
 }
 MODES = ["auto", "manual", "enable_all", "disable_all"]
-# What can be set, and what holds where it is not.
+# Settings and their defaults.
 SETTINGS = {
     "fn_flag": True, "gc_flag": True, "param_groups": 10, "freeze_type": 1, "freeze_p": 0.7, "total_steps": 65536,
     "gradient_split_groups": None, "device_number": 8, "grad_accumulation_step": 1, "rho": 0.55, "gamma": 0.9,
@@ -36,7 +36,7 @@ SETTINGS = {
 
 @public("boost")
 class AutoBoost:
-    """What is done to a net and its optimizer at a level; the first one that is made holds for the process.
+    """Apply a boost level to a network and its optimizer; the first instance is used for the whole process.
 
     "O1" normalises the last layer instead of what comes before it and freezes first layers in some steps; "O2" would
     add adaptive summation, which needs two servers of eight devices, and does what "O1" does.
@@ -75,7 +75,7 @@ class AutoBoost:
             enabled = dict.fromkeys(PARTS, mode == "enable_all")
         if enabled["dim_reduce"]:
             raise ArgumentValueError(
-                "For 'AutoBoost', 'dim_reduce' is not to be had: it needs principal components of earlier runs on "
+                "For 'AutoBoost', 'dim_reduce' is not supported: it needs principal components of earlier runs on "
                 "Ascend devices. Set boost: {mode: manual, dim_reduce: False}."
             )
         for part, values in config.items():
@@ -84,7 +84,7 @@ class AutoBoost:
         return enabled
 
     def network_auto_process_train(self, network: Any, optimizer: Any) -> tuple[Any, Any]:
-        """The net and the optimizer to train with."""
+        """The network and the optimizer for training."""
         settings = self.settings
         if self.boost_config["less_bn"]:
             network = LessBN(network, fn_flag=settings["fn_flag"])
@@ -107,13 +107,13 @@ class AutoBoost:
         return network, optimizer
 
     def network_auto_process_eval(self, network: Any) -> Any:
-        """The net to evaluate with."""
+        """The network for evaluation."""
         return LessBN(network) if self.boost_config["less_bn"] else network
 
 
 @public("boost")
 class BoostTrainOneStepCell(TrainOneStepCell):
-    """A step of training; with a FreezeOpt, each step changes the parameters whose turn it is.
+    """A training step; with a FreezeOpt, each step updates the parameters of the current group.
 
     >>> from millrace import nn
     >>> net = nn.WithLossCell(nn.Dense(1, 1, weight_init="ones", has_bias=False), nn.MSELoss())
@@ -145,7 +145,7 @@ class BoostTrainOneStepCell(TrainOneStepCell):
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.freeze_nets:
             return super().__call__(*inputs, **kwargs)
-        # which parameters are trained is chosen out here: each choice is a graph of its own
+        # the group is chosen outside of the graph: each group has a separate graph
         turn = int(self.step.asnumpy())
         order = range(len(self.freeze_nets)) if self.train_strategy is None else self.train_strategy.asnumpy()
         loss = self.freeze_nets[int(order[turn % len(order)])](*inputs, **kwargs)
@@ -168,7 +168,7 @@ class BoostTrainOneStepWithLossScaleCell(TrainOneStepWithLossScaleCell):
     def __init__(self, network: Any, optimizer: Any, scale_sense: Any) -> None:
         if isinstance(optimizer, FreezeOpt):
             raise ArgumentValueError(
-                "For 'BoostTrainOneStepWithLossScaleCell', an optimizer that freezes is not to be had with a scaled "
+                "For 'BoostTrainOneStepWithLossScaleCell', a freezing optimizer is not supported with a scaled "
                 "loss. Use BoostTrainOneStepCell with 'sens'."
             )
         super().__init__(network, optimizer, scale_sense)

@@ -1,4 +1,4 @@
-"""Gradients gathered over several steps before the optimizer sees them."""
+"""Gradient accumulation over several steps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["GradientAccumulation"]
 
 @public("boost")
 class GradientAccumulation(Cell):
-    """Adds up gradients; every `max_accumulation_step` calls the optimizer gets their mean.
+    """Accumulates gradients; every `max_accumulation_step` calls the optimizer gets their mean.
 
-    Whether it is time is asked of a tensor: inside a graph, the step that holds it runs operation by operation; called
-    by itself, the optimizer is a graph of its own.
+    The step counter is a tensor: inside a graph, the step around it runs operation by operation; called alone, the
+    optimizer runs as a separate graph.
 
     >>> from millrace import nn
     >>> net = nn.Dense(1, 1, weight_init="zeros", has_bias=False)

@@ -1,4 +1,4 @@
-"""Training in which some steps leave the first layers as they are."""
+"""Training with frozen first layers in some steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTINUOUS_STRATEGY, INTERVAL_STRATEGY = 0, 1
 
 @public("boost")
 class FreezeOpt(Cell):
-    """An optimizer for each group of parameters; `train_strategy` says which is used in which step.
+    """One optimizer per parameter group; `train_strategy` selects the optimizer of each step.
 
     >>> from millrace import nn
     >>> net = nn.SequentialCell(nn.Dense(2, 2), nn.Dense(2, 2))
@@ -70,7 +70,7 @@ class FreezeOpt(Cell):
         self.opts = CellList(optimizers, auto_prefix=False)
 
     def _rate(self, number: int) -> Any:
-        """Of rates that change with each step, those of the steps in which a group is trained."""
+        """For dynamic learning rates, the rates of the steps that train a group."""
         rates = self.learning_rate
         if (
             self.train_strategy is None
@@ -107,9 +107,9 @@ def _check_strategy(strategy: Any, groups: int) -> Tensor | None:
 
 @public("boost")
 class GradientFreeze:
-    """Splits the parameters of a net and says which are trained in which step.
+    """Splits the parameters of a network into nested groups and schedules which group each step trains.
 
-    `freeze_type` 0 freezes more and more, then nothing; 1 draws what is frozen. `freeze_p` is the share of steps that
+    `freeze_type` 0 freezes more and more layers, then none; 1 samples the group. `freeze_p` is the share of steps that
     freeze nothing.
 
     >>> GradientFreeze(3, 0, 0.5, 6).generate_freeze_index_sequence(3, 0, 0.5, 6)
@@ -140,7 +140,7 @@ class GradientFreeze:
     def generate_freeze_index_sequence(
         self, parameter_groups_number: int, freeze_strategy: int, freeze_p: float, total_steps: int
     ) -> list[int]:
-        """The group that is trained in each step."""
+        """The trained group of each step."""
         total = int(total_steps * 1.01)
         if parameter_groups_number <= 1:
             return [0] * total
@@ -152,7 +152,9 @@ class GradientFreeze:
             return turn * -(-total // len(turn))
         if freeze_strategy != INTERVAL_STRATEGY:
             raise ArgumentValueError(f"Unsupported freezing training strategy '{freeze_strategy}'")
-        weights = torch.tensor(later_groups[::-1], dtype=torch.float64)  # the fewer are frozen, the likelier
+        weights = torch.tensor(
+            later_groups[::-1], dtype=torch.float64
+        )  # groups with fewer frozen layers are more likely
         sequence, frozen = [0], 0
         while len(sequence) < total:
             if frozen / len(sequence) < 1 - freeze_p:
@@ -165,7 +167,7 @@ class GradientFreeze:
         return sequence
 
     def freeze_generate(self, network: Any, optimizer: Any) -> tuple[Any, FreezeOpt]:
-        """The net, and the optimizer that freezes."""
+        """The network and the freezing optimizer."""
         inner = optimizer.opt if isinstance(optimizer, LARS) else optimizer
         groups = [
             ParameterProcess.generate_group_params(group, inner.init_params["params"])
@@ -178,7 +180,7 @@ class GradientFreeze:
 
 
 class _TrainFreezeCell(TrainOneStepCell):
-    """A step of training that changes the parameters of one of the optimizers."""
+    """A training step for one of the optimizers."""
 
     def __init__(self, network: Any, optimizer: Any, sens: Any, accumulate: int) -> None:
         gathering = GradientAccumulation(accumulate, optimizer) if accumulate > 1 else None
@@ -203,7 +205,7 @@ def freeze_cell(
     degree: Any = None,
     max_accumulation_step: int = 1,
 ) -> tuple[Any, ...]:
-    """A step of training for each of the optimizers that freeze.
+    """One training step cell per optimizer.
 
     Gradients of other processes are added as in TrainOneStepCell; `reducer_flag`, `grad`, `mean` and `degree`
     change nothing.

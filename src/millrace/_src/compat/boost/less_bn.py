@@ -1,4 +1,4 @@
-"""Nets whose last dense layer is normalised instead of what comes before it."""
+"""Networks with a normalized last dense layer instead of BatchNorm layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CommonHeadLastFN", "LessBN"]
 
 
 class CommonHeadLastFN(Cell):
-    """A dense layer of rows and weights of length 1, times one number that is trained."""
+    """A dense layer with L2-normalized inputs and weights and a trainable scale."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class CommonHeadLastFN(Cell):
 
 @public("boost")
 class LessBN(Cell):
-    """A net; with `fn_flag` the last dense layer of each part is normalised and has no bias.
+    """A network; with `fn_flag` the last dense layer of each part is normalized and has no bias.
 
     >>> from millrace import nn
     >>> net = LessBN(nn.SequentialCell(nn.Dense(2, 3), nn.Dense(3, 2)), fn_flag=True)

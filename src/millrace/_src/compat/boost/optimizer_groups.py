@@ -1,4 +1,4 @@
-"""What turns one optimizer into another: its parameters in other groups, its other arguments as they were."""
+"""Rebuild optimizers with regrouped parameters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["OptimizerProcess", "ParameterProcess", "rebuild_optimizer"]
 
 
 def rebuild_optimizer(opt: Any, params: Any, rate: Any = None) -> Any:
-    """An optimizer of the same kind with the same arguments for other parameters, with another rate if it is given."""
+    """An optimizer of the same class and arguments for other parameters, optionally with another learning rate."""
     if not isinstance(opt, Optimizer):
         raise ArgumentTypeError(f"The first arg 'opt' must be an Optimizer instance, but got {type(opt)}")
     if isinstance(opt, LARS):
         return LARS(rebuild_optimizer(opt.opt, params, rate), **opt.init_args)
     rate = opt.init_learning_rate if rate is None else rate
-    optimizer_class: Any = type(opt)  # whose parameters are `params`, other than the base's
+    optimizer_class: Any = type(opt)  # takes `params`, unlike the base class
     return optimizer_class(params=params, learning_rate=rate, **opt.init_args)
 
 
@@ -38,7 +38,7 @@ def _list_parameters(params: Any) -> list[Any]:
 
 @public("boost")
 class OptimizerProcess:
-    """Makes an optimizer anew, with gradients centred where that helps.
+    """Rebuilds an optimizer with gradient centralization.
 
     >>> from millrace import nn
     >>> net = nn.Dense(2, 2)
@@ -60,7 +60,7 @@ class OptimizerProcess:
 
     @staticmethod
     def build_params_dict(network: Any) -> dict[int, Any]:
-        """The Cell that holds each parameter, by the parameter's id."""
+        """The Cell of each parameter, by the parameter's id."""
         return {
             id(each): cell
             for _, cell in network.cells_and_names()
@@ -71,7 +71,7 @@ class OptimizerProcess:
     def build_gc_params_group(
         params_dict: dict[int, Any], parameters: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Groups split in two: parameters whose gradients are centred, and the others."""
+        """Split groups into parameters with centralized gradients and the rest."""
         groups = []
         for group in parameters:
             if "order_params" in group:
@@ -86,13 +86,13 @@ class OptimizerProcess:
         return groups
 
     def add_grad_centralization(self, network: Any) -> None:
-        """Centre the gradients of weights. Parameters that are in no groups stay as they are."""
+        """Centralize the gradients of weights. Ungrouped parameters stay unchanged."""
         parameters = _list_parameters(self.origin_params)
         if isinstance(parameters[0], dict):
             self.origin_params = self.build_gc_params_group(self.build_params_dict(network), parameters)
 
     def generate_new_optimizer(self) -> Any:
-        """The optimizer anew."""
+        """The rebuilt optimizer."""
         return rebuild_optimizer(self.opt, self.origin_params, self.learning_rate)
 
 
@@ -105,7 +105,7 @@ def _is_centred(parameter: Any, cells: dict[int, Any]) -> bool:
 
 @public("boost")
 class ParameterProcess:
-    """Puts parameters into groups: those that travel together, and those of an optimizer.
+    """Assigns parameters to communication groups and optimizer groups.
 
     >>> from millrace import nn
     >>> parameters = ParameterProcess().assign_parameter_group(nn.Dense(2, 2).trainable_params())
@@ -118,7 +118,7 @@ class ParameterProcess:
 
     @staticmethod
     def generate_group_params(parameters: Any, origin_params: Any) -> list[dict[str, Any]]:
-        """The groups that an optimizer had, with these parameters; those it did not have go to the fullest kind."""
+        """The groups of an optimizer with these parameters; new parameters go to the group with the most settings."""
         origin = _list_parameters(origin_params)
         if isinstance(origin[0], Parameter):
             return [{"params": list(parameters)}]
@@ -139,7 +139,7 @@ class ParameterProcess:
         return [group for group in groups if group.get("params") != []]
 
     def assign_parameter_group(self, parameters: Any, split_point: Any = None) -> Any:
-        """Number the parameters whose gradients travel together; they are split in half, or at `split_point`."""
+        """Number the parameters by gradient fusion group; split in half, or at `split_point`."""
         if not isinstance(parameters, (list, tuple)) or not parameters:
             return parameters
         points = split_point or [len(parameters) // 2]

@@ -1,4 +1,4 @@
-"""What only other hardware has: these names refuse, and say why."""
+"""Names for other hardware: they raise an error with the reason."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["AdaSum", "DimReduce", "GroupLossScaleManager"]
 
 
 def _refuse(name: str, why: str) -> OperationError:
-    return OperationError(f"'{name}' is not to be had here: {why}")
+    return OperationError(f"'{name}' is not supported: {why}")
 
 
 @public("boost")
 class AdaSum:
-    """Adaptive summation between servers of eight Ascend devices each; refused."""
+    """Adaptive summation between servers of eight Ascend devices; not supported."""
 
     def __init__(self, rank: int, device_number: int, group_number: int, parameter_tuple: Any) -> None:
         raise _refuse(
@@ -27,7 +27,7 @@ class AdaSum:
 
 @public("boost")
 class DimReduce:
-    """Training in the principal components of earlier runs; refused."""
+    """Training in the principal components of earlier runs; not supported."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class DimReduce:
 
 @public("boost")
 class GroupLossScaleManager:
-    """A loss scale for each part of a net; refused, since its operation has no kernel but Ascend's."""
+    """A loss scale per part of a network; not supported, since its operation has only an Ascend kernel."""
 
     def __init__(self, init_loss_scale: float, loss_scale_groups: list[Any]) -> None:
         raise _refuse(

@@ -190,6 +190,9 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
+    # registers the other layers; a module that imports this one, so imported late
+    from . import activation_shaped  # noqa: F401
+
     if name not in ACTIVATIONS:
         where = f"For '{prim_name}', the" if prim_name else "The"
         raise UnknownActivation(f"{where} 'name' must be in {sorted(ACTIVATIONS)}, but got {name}.")

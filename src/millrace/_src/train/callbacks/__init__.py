@@ -1,1 +1,1 @@
-"""Callbacks: what they are told of a training, and the ready ones, one family per file."""
+"""Callbacks of training and evaluation, one family per file."""

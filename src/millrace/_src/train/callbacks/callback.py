@@ -1,4 +1,4 @@
-"""What a training tells its callbacks, when, and the one thing that they may ask of it: to stop."""
+"""Callback base class, run context, and the dispatch of events to callbacks."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = [
     "callback_tensors",
 ]
 
-# The moments of a training and of an evaluation. The old names stand for both: `step_end` is on_train_step_end, and
-# on_eval_step_end where a class does not write that one.
+# Events of training and evaluation. The older names stand for both: `step_end` is on_train_step_end, and
+# on_eval_step_end where a class does not define that one.
 EVENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
 
 
 @public("train", "millrace")
 class Callback:
-    """Base of callbacks: write the methods of the moments that you want to see.
+    """Base class of callbacks: override the methods of the events that you need.
 
     ``on_train_*`` are called while training, ``on_eval_*`` while evaluating; ``begin``, ``epoch_begin``,
     ``step_begin``, ``step_end``, ``epoch_end`` and ``end`` are older names for both. Each gets the
-    :class:`RunContext`. A callback is entered (``__enter__``) before the first of them and left (``__exit__``) after
-    the last, whatever happens.
+    :class:`RunContext`. A callback is entered (``__enter__``) before the first event and exited (``__exit__``) after
+    the last, also on errors.
 
     >>> class Count(Callback):
     ...     steps = 0
@@ -45,21 +45,21 @@ class Callback:
     3
     """
 
-    # Attributes that a checkpoint keeps and a resumed run puts back after `on_train_begin`: numbers, texts, lists.
+    # Attributes that a checkpoint saves and a resumed run restores after `on_train_begin`: numbers, strings, lists.
     state_attributes: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *err: object) -> None:
-        """Nothing is held here."""
+        """Nothing to release."""
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """Tensors that a checkpoint keeps beside what `kept` names."""
+        """Tensors that a checkpoint saves in addition to `state_attributes`."""
         return {}
 
     def load_state_tensors(self, values: dict[str, Tensor]) -> None:
-        """Take what :meth:`state_tensors` gave; a resumed run calls it after it has put `kept` back."""
+        """Restore the tensors of :meth:`state_tensors`; a resumed run calls it after `state_attributes`."""
 
     def begin(self, run_context: RunContext) -> None:
         """Called once before a training, and before an evaluation."""
@@ -129,13 +129,13 @@ class Callback:
 
 
 class _MissingAttributeError(KeyError, AttributeError):
-    """What a training does not say at this moment. MindSpore raises KeyError; ``getattr`` with a default works too."""
+    """A missing callback parameter: a KeyError as in MindSpore, and an AttributeError for ``getattr`` defaults."""
 
     __str__ = AttributeError.__str__
 
 
 class CallbackParams(dict[str, Any]):
-    """What a training says of itself: a dict whose entries are attributes too.
+    """Parameters of a run for callbacks: a dict whose entries are also attributes.
 
     >>> params = CallbackParams(cur_step_num=1)
     >>> params.epoch_num = 10
@@ -160,7 +160,7 @@ class CallbackParams(dict[str, Any]):
 
 @public("train", "millrace")
 class RunContext:
-    """What callbacks are given: ``original_args()`` says how the run stands, ``request_stop()`` ends it.
+    """Context of a run for callbacks: ``original_args()`` returns its parameters, ``request_stop()`` stops it.
 
     ``original_args()`` has, among others, ``cur_epoch_num`` and ``cur_step_num`` (both count from 1), ``batch_num``,
     ``epoch_num``, ``net_outputs`` (the loss, while training), ``network``, ``train_network``, ``optimizer``,
@@ -182,20 +182,20 @@ class RunContext:
         self._stop_requested = False
 
     def original_args(self) -> Any:
-        """How the run stands, by name."""
+        """The parameters of the run."""
         return self._original_args
 
     def request_stop(self) -> None:
-        """End the training after this step; what follows an epoch and a training is still called."""
+        """Stop the training after this step; the events at the end of the epoch and training still occur."""
         self._stop_requested = True
 
     def get_stop_requested(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         return self._stop_requested
 
 
 def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
-    """What callbacks want to be kept, by their place and class.
+    """State attributes of callbacks, by position and class.
 
     >>> class Count(Callback):
     ...     state_attributes = ("steps",)
@@ -213,7 +213,7 @@ def callback_states(callbacks: Iterable[Callback]) -> dict[str, dict[str, Any]]:
 
 
 def callback_tensors(callbacks: Iterable[Callback]) -> dict[str, Tensor]:
-    """The tensors that callbacks want to be kept, by place, class and name."""
+    """State tensors of callbacks, by position, class and name."""
     return {
         f"{number} {type(each).__name__}.{name}": value
         for number, each in enumerate(callbacks)
@@ -241,14 +241,14 @@ def load_callback_states(
 
 
 def _to_python_number(value: Any) -> Any:
-    """A number of a tensor or an array as Python's own."""
+    """Convert a number of a tensor or array to a Python number."""
     return value.item() if hasattr(value, "item") else value
 
 
 class CallbackList:
-    """Some callbacks as one, each told of the moments that it wrote a method for, in the order given.
+    """A list of callbacks that dispatches each event to the callbacks that override it, in order.
 
-    Use it with ``with``: the callbacks are entered and left by it.
+    Use it as a context manager: it enters and exits the callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -266,7 +266,7 @@ class CallbackList:
         return self
 
     def add(self, callback: Callback) -> None:
-        """Tell one more, which is not among those that a user gave."""
+        """Add an internal callback."""
         for what in ("train", "eval"):
             for moment in EVENTS:
                 name = f"on_{what}_{moment}"
@@ -277,17 +277,17 @@ class CallbackList:
         return self._stack.__exit__(*err)
 
     def call(self, moment: str, run_context: RunContext) -> None:
-        """Call what was written for a moment, as ``on_train_step_end``."""
+        """Call the methods of an event, such as ``on_train_step_end``."""
         for method in self._handlers[moment]:
             method(run_context)
 
     def watched(self, moment: str) -> bool:
-        """Whether anybody wrote a method for a moment."""
+        """Whether any callback overrides the method of an event."""
         return bool(self._handlers[moment])
 
 
 def check_callbacks(callbacks: Any, known: Literal["callbacks"] = "callbacks") -> list[Callback]:
-    """Callbacks as users give them (None, one, several) as a list; refuse what is none."""
+    """Check the callbacks argument (None, one, several), and return a list."""
     if isinstance(callbacks, Callback):
         return [callbacks]
     callback_list = (
@@ -303,7 +303,7 @@ def check_callbacks(callbacks: Any, known: Literal["callbacks"] = "callbacks") -
 
 
 def _overrides(callback: Callback, *names: str) -> bool:
-    """Whether a callback has a method of its own under one of these names."""
+    """Whether a callback overrides one of these methods."""
     return any(
         name in vars(callback) or getattr(type(callback), name) is not getattr(Callback, name)
         for name in names

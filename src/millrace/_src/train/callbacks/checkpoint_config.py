@@ -1,4 +1,4 @@
-"""``CheckpointConfig``: when checkpoints are written while training, how many stay, and what is in them."""
+"""``CheckpointConfig``: interval, retention and contents of checkpoints during training."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["CheckpointConfig"]
 
 @public("train", "millrace")
 class CheckpointConfig:
-    """When :class:`ModelCheckpoint` writes, how many files stay, and what is in them.
+    """Interval, retention and contents of the files of :class:`ModelCheckpoint`.
 
     A file is written every ``save_checkpoint_steps`` steps, or every ``save_checkpoint_seconds``; the newest
-    ``keep_checkpoint_max`` stay, or one for every ``keep_checkpoint_per_n_minutes``. ``append_info`` is a list of
-    "epoch_num", "step_num" and a dict. ``exception_save`` writes once more when the training fails. A file holds
-    everything that a run needs to go on; ``resumable=False`` makes it exactly what MindSpore writes. Every rank of a
+    ``keep_checkpoint_max`` are kept, or one per ``keep_checkpoint_per_n_minutes``. ``append_info`` is a list of
+    "epoch_num", "step_num" and a dict. ``exception_save`` writes a file when the training fails. A file holds
+    everything that a run needs to resume; with ``resumable=False`` it has exactly MindSpore's contents. Every rank of a
     data parallel run has all parameters and saves them, with ``remove_redundancy`` too.
 
     >>> config = CheckpointConfig(save_checkpoint_steps=100, keep_checkpoint_max=3, append_info=["epoch_num"])
@@ -78,7 +78,7 @@ class CheckpointConfig:
                 "and 'crc_check' are for format='ckpt'.)"
             )
         check_options(integrated_save, async_save, enc_key, enc_mode, crc_check, format)
-        # one way of each kind: steps go before seconds, a number before minutes
+        # steps take precedence over seconds, a number of files over minutes
         self._save_checkpoint_steps, self._save_checkpoint_seconds = steps, None if steps else seconds
         self._keep_checkpoint_max = most if most or minutes else 1
         self._keep_checkpoint_per_n_minutes = None if most else minutes
@@ -100,47 +100,47 @@ class CheckpointConfig:
 
     @property
     def save_checkpoint_seconds(self) -> int | None:
-        """Seconds between two files; None where steps count."""
+        """Seconds between two files; None if steps are used."""
         return self._save_checkpoint_seconds
 
     @property
     def keep_checkpoint_max(self) -> int | None:
-        """How many files stay."""
+        """Number of files to keep."""
         return self._keep_checkpoint_max
 
     @property
     def keep_checkpoint_per_n_minutes(self) -> int | None:
-        """Minutes of which one file stays; None where a number counts."""
+        """Minutes per kept file; None if a number is used."""
         return self._keep_checkpoint_per_n_minutes
 
     @property
     def integrated_save(self) -> bool:
-        """Whether slices are brought together; a data parallel net has none."""
+        """Whether slices are merged; data parallel networks have none."""
         return self._integrated_save
 
     @property
     def async_save(self) -> bool | str:
-        """Whether files are written beside the training."""
+        """Whether files are written asynchronously."""
         return self._async_save
 
     @property
     def saved_network(self) -> Cell | None:
-        """The Cell that is saved in the place of the training network."""
+        """The Cell that is saved instead of the training network."""
         return self._saved_network
 
     @property
     def enc_key(self) -> bytes | None:
-        """The key that files are encrypted with."""
+        """The encryption key."""
         return self._enc_key
 
     @property
     def enc_mode(self) -> str:
-        """How files are encrypted."""
+        """The encryption mode."""
         return self._enc_mode
 
     @property
     def crc_check(self) -> bool:
-        """Whether files carry a checksum."""
+        """Whether files have a checksum."""
         return self._crc_check
 
     @property
@@ -150,16 +150,16 @@ class CheckpointConfig:
 
     @property
     def append_dict(self) -> dict[str, Any] | None:
-        """What is saved beside parameters."""
+        """Additional saved values."""
         return self._append_dict
 
     @property
     def map_param_inc(self) -> bool:
-        """Kept and of no use: there are no map parameters here."""
+        """Ignored: there are no map parameters."""
         return bool(self._map_param_inc)
 
     def get_checkpoint_policy(self) -> dict[str, Any]:
-        """When files are written and which stay, by name."""
+        """Save interval and retention as a dict."""
         names = (
             "save_checkpoint_steps",
             "save_checkpoint_seconds",

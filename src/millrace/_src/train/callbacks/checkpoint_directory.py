@@ -1,4 +1,4 @@
-"""The folder that checkpoints of a training lie in: which are there, and which have to go."""
+"""Checkpoint files of a training: list them, and remove old ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["CheckpointDirectory", "ensure_directory", "free_prefix"]
 log = get_logger(__name__)
 
 BREAKPOINT = "_breakpoint.ckpt"
-# Bytes of a file whose removal takes so long that a step would notice.
+# Size of a file whose removal would delay a step.
 LARGE = 64 << 20
 
 
 def ensure_directory(path: Any) -> str:
-    """A folder that is there from now on, or an address."""
+    """Create a folder if it is local; returns its path or address."""
     if not isinstance(path, str):
         raise ArgumentTypeError(f"The path is invalid, the type should be string. But got {type(path)}.")
     if not path.strip():
@@ -41,7 +41,7 @@ def _list_names(where: str) -> list[str]:
 
 
 def free_prefix(where: str, prefix: str, failed: bool = False) -> str:
-    """The prefix, or with a number behind it where files of an earlier run have it."""
+    """The prefix, with a number appended if files of an earlier run use it."""
     number = 0
     for name in _list_names(where):
         ending = name.endswith(BREAKPOINT)
@@ -54,19 +54,19 @@ def free_prefix(where: str, prefix: str, failed: bool = False) -> str:
 
 
 class CheckpointDirectory:
-    """The files of one prefix, oldest first; those that are too many are removed after a new one is whole."""
+    """The files of one prefix, oldest first; excess files are removed after a new one is complete."""
 
     def __init__(self, format: str) -> None:
         self._format = format
-        # when each was written, as far as this run knows; an address has no time of its own here
+        # time at which this run wrote each file; remote files have no modification time here
         self._written: dict[str, float] = {}
 
     def add(self, file: str) -> None:
-        """A file has been written."""
+        """Register a written file."""
         self._written[file] = time.time()
 
     def files(self, where: str, prefix: str) -> list[str]:
-        """The files that are there, the oldest first."""
+        """The existing files, oldest first."""
         pattern = re.compile(re.escape(prefix) + rf"-[^A-Za-z]*\.{self._format}")
         files = [f"{where}/{name}" if is_remote(where) else os.path.join(where, name) for name in _list_names(where)
                  if pattern.fullmatch(name)]  # fmt: skip
@@ -104,12 +104,12 @@ class CheckpointDirectory:
 
 
 def _unlink(file: str) -> None:
-    """Remove a file; the blocks of a large one, which take a file system a while, are given back on a thread."""
+    """Remove a file; large files are freed on a thread, since file systems take long for them."""
     if os.path.getsize(file) < LARGE:
         os.remove(file)
         return
     held = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    # nobody sees the file from here on; its blocks go with the last descriptor
+    # the file is unlinked; its blocks are freed with the last descriptor
     closing = threading.Thread(target=os.close, args=(held,), name="millrace-remove")
     try:
         os.remove(file)

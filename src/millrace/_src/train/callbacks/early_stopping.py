@@ -1,4 +1,4 @@
-"""Callbacks that watch a value after each epoch: stop when it gets no better, or train in smaller steps."""
+"""Callbacks that monitor a value after each epoch: stop early, or reduce the learning rate."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ log = get_logger(__name__)
 
 @public("train", "millrace")
 class EarlyStopping(Callback):
-    """Stops a training when a value has not become better for `patience` epochs.
+    """Stops a training when a value has not improved for `patience` epochs.
 
     `monitor` is a metric of the evaluation by ``Model.fit`` ("eval_loss" its loss), or "loss", that of the training.
-    Better is smaller where the name is of a loss or an error, larger otherwise, or as `mode` ("min", "max") says, and
-    by more than `min_delta`. (MindSpore takes every name but "loss" and "eval_loss" for one whose value should rise.)
-    With `baseline` the patience is renewed only by values better than it. `restore_best_weights` gives the net the
-    weights of its best epoch when it stops; checkpoints that a run can be resumed from hold them too, and are so much
-    larger.
+    Losses and errors should fall, other values rise, or as set by `mode` ("min", "max"), by more than `min_delta`.
+    (MindSpore treats every name but "loss" and "eval_loss" as a value that should rise.) With `baseline`, only values
+    better than it reset the patience. `restore_best_weights` restores the weights of the best epoch on stopping;
+    resumable checkpoints include these weights and are larger.
 
     >>> EarlyStopping(monitor="acc", patience=3).mode
     'auto'
@@ -66,20 +65,20 @@ class EarlyStopping(Callback):
         self.best = self._worst
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin to watch."""
+        """Reset the monitored state."""
         self._start()
         network = run_context.original_args().get("train_network")
         self._parameters = [] if network is None else list(network.get_parameters())
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """The best weights, by name."""
+        """The best weights by name."""
         return {parameter.name: kept for parameter, kept in self.best_weights}
 
     def load_state_tensors(self, values: dict[str, Tensor]) -> None:
-        """Take the best weights of the run that is resumed."""
+        """Restore the best weights of the resumed run."""
         if not self.restore_best_weights:
             return
-        if values:  # all, but for those without elements, which no file holds
+        if values:  # all except empty tensors, which files do not hold
             self.best_weights = [
                 (each, values[each.name]) for each in self._parameters if each.name in values
             ]
@@ -94,7 +93,7 @@ class EarlyStopping(Callback):
         self._start()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Look at the value, and stop the training if it is time."""
+        """Check the value, and stop the training if it has not improved."""
         params = run_context.original_args()
         value = monitored_value(params, self.monitor, "EarlyStopping")
         if value is None:
@@ -122,17 +121,17 @@ class EarlyStopping(Callback):
         self.best_weights = [(each, each.copy()) for each in params.train_network.get_parameters()]
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Say so, if it was stopped."""
+        """Print the epoch of an early stop."""
         if self.stopped_epoch > 0 and self.verbose:
             print(f"Epoch {self.stopped_epoch:05d}: early stopping")  # noqa: T201
 
 
 @public("train", "millrace")
 class ReduceLROnPlateau(Callback):
-    """Multiplies the learning rate by `factor` when a value has not become better for `patience` epochs.
+    """Multiplies the learning rate by `factor` when a value has not improved for `patience` epochs.
 
-    After that, `cooldown` epochs do not count; the rate never falls below `min_lr`. What `monitor`, `mode` and
-    `min_delta` mean, :class:`EarlyStopping` says. The optimizer's rate must be one number, no schedule.
+    After a reduction, `cooldown` epochs do not count; the rate never falls below `min_lr`. `monitor`, `mode` and
+    `min_delta` are those of :class:`EarlyStopping`. The optimizer's learning rate must be a number, not a schedule.
 
     >>> ReduceLROnPlateau(monitor="eval_loss", factor=0.5, patience=2).factor
     0.5
@@ -178,11 +177,11 @@ class ReduceLROnPlateau(Callback):
         self.best = self._worst
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin to watch."""
+        """Reset the monitored state."""
         self._start()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Look at the value, and make the rate smaller if it is time."""
+        """Check the value, and reduce the learning rate if it has not improved."""
         params = run_context.original_args()
         value = monitored_value(params, self.monitor, "ReduceLROnPlateau")
         if value is None:
@@ -199,7 +198,7 @@ class ReduceLROnPlateau(Callback):
 
     def _reduce(self, params: Any) -> None:
         rate = learning_rate_parameter(params.optimizer)
-        # the digits that a float32 is written with, not those that it has as a double
+        # the shortest digits of the float32, not those of its double
         old = float(str(rate.asnumpy()))
         if old <= self.min_lr:
             return

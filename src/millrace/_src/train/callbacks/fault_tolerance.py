@@ -1,4 +1,4 @@
-"""Callbacks for runs that end before they should: ``OnRequestExit`` and ``BackupAndRestore``."""
+"""Callbacks for interrupted runs: ``OnRequestExit`` and ``BackupAndRestore``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = get_logger(__name__)
 
 
 def _save_with_state(params: Any, file: str) -> None:
-    """The training network, and what a run needs to go on from it."""
+    """Save the training network with the state to resume from."""
     training = params.get("training")
     extra_values: dict[str, Any] = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
     if training is not None:
@@ -33,7 +33,7 @@ def _save_with_state(params: Any, file: str) -> None:
 
 
 def _load_verified(file: str, network: Any) -> None:
-    """Load a file that was saved here; one without a checksum may have been cut off, and is refused."""
+    """Load a file of this module; files without a checksum may be truncated and are refused."""
     try:
         load_checkpoint(file, net=network, crc_check=True)
     except CheckpointError as error:
@@ -45,12 +45,12 @@ def _load_verified(file: str, network: Any) -> None:
 
 @public("train", "millrace")
 class OnRequestExit(Callback):
-    """Ends a run after the step under way, and saves it, when a signal comes or a file asks for it.
+    """Saves and stops a run after the current step when a signal or a file requests it.
 
-    The file is ``{"GracefulExit": 1}`` in JSON at `config_file`. What is saved is
-    ``directory/rank_<device>/<file_name>_train.ckpt``, which ``Model.train(..., resume=...)`` goes on from; the next
-    run with the same names also begins with its parameters. `save_mindir` exports the network too. Unlike MindSpore,
-    which goes on to the end unless MS_ENABLE_GRACEFUL_EXIT=1 is set, the run ends here in either case.
+    The file is ``{"GracefulExit": 1}`` in JSON at `config_file`. It saves
+    ``directory/rank_<device>/<file_name>_train.ckpt``, from which ``Model.train(..., resume=...)`` resumes; the next
+    run with the same names also starts with its parameters. `save_mindir` also exports the network. Unlike in
+    MindSpore, where the run continues unless MS_ENABLE_GRACEFUL_EXIT=1 is set, the run always stops.
 
     >>> OnRequestExit(file_name="net", directory="exits", save_mindir=False).exit
     False
@@ -89,14 +89,14 @@ class OnRequestExit(Callback):
             )
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Listen for the signal, and begin with what the last exit saved."""
+        """Install the signal handler, and load the parameters of the last exit."""
         self._listen()
         params = run_context.original_args()
         if self.save_ckpt and not params.get("resumed_from") and os.path.isfile(f"{self.train_name}.ckpt"):
             _load_verified(f"{self.train_name}.ckpt", params.train_network)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
-        """Listen for the signal, and evaluate what the last exit saved."""
+        """Install the signal handler, and evaluate the parameters of the last exit."""
         self._listen()
         for name in (self.eval_name, self.train_name) if self.save_ckpt else ():
             if os.path.isfile(f"{name}.ckpt"):
@@ -104,19 +104,19 @@ class OnRequestExit(Callback):
                 return
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Stop, if it was asked for."""
+        """Stop if an exit was requested."""
         self._look(run_context)
 
     on_train_epoch_end = on_train_step_end
     on_eval_step_end = on_train_step_end
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Save, if the run was asked to end."""
+        """Save if an exit was requested."""
         params = run_context.original_args()
         self._save_and_stop(params, self.train_name if self.save_ckpt or self.save_mindir else "", "train")
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        """Save, if the evaluation was asked to end."""
+        """Save if an exit of the evaluation was requested."""
         params = run_context.original_args()
         self._save_and_stop(params, self.eval_name if self.save_ckpt or self.save_mindir else "", "eval")
 
@@ -145,7 +145,7 @@ class OnRequestExit(Callback):
             with open(self.remote_config_file) as file:
                 return json.load(file).get("GracefulExit") == 1
         except (OSError, ValueError, AttributeError) as error:
-            log.warning("%s cannot be read, and asks for nothing: %s", self.remote_config_file, error)
+            log.warning("%s cannot be read and is ignored: %s", self.remote_config_file, error)
             return False
 
     def _save_and_stop(self, params: Any, name: str, what: str) -> None:
@@ -166,10 +166,10 @@ class OnRequestExit(Callback):
 
 @public("train", "millrace")
 class BackupAndRestore(Callback):
-    """Keeps a backup of the training network in `backup_dir`, and begins with it when a run is started again.
+    """Keeps a backup of the training network in `backup_dir`, and loads it when the run is started again.
 
-    It is written after every epoch (`save_freq` "epoch") or every so many, and removed when the training has ended
-    well unless `delete_checkpoint` is off.
+    It is written after every epoch (`save_freq` "epoch") or every `save_freq` epochs, and removed after a successful
+    training unless `delete_checkpoint` is False.
 
     >>> BackupAndRestore("backups", save_freq=2).save_freq
     2
@@ -191,13 +191,13 @@ class BackupAndRestore(Callback):
         self.delete_checkpoint = delete_checkpoint
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin with the backup, if there is one."""
+        """Load the backup, if there is one."""
         params = run_context.original_args()
         if os.path.exists(self.backup_file) and not params.get("resumed_from"):
             _load_verified(self.backup_file, params.train_network)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Write the backup, if it is time to."""
+        """Write the backup if it is due."""
         params = run_context.original_args()
         if params.cur_epoch_num % self.save_freq == 0:
             _save_with_state(params, self.backup_file)

@@ -1,4 +1,4 @@
-"""``FlopsUtilizationCollector``: how much of the hardware's arithmetic a training uses."""
+"""``FlopsUtilizationCollector``: utilization of the hardware's peak FLOPS."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["FlopsUtilizationCollector"]
 
 @public("train", "millrace")
 class FlopsUtilizationCollector(Callback):
-    """Prints every `data_size` steps the floating-point operations of a step, their rate, and their share of the most.
+    """Prints the floating-point operations of a step, their rate, and the share of the peak every `data_size` steps.
 
-    `computility` is what the hardware can do at most, in TFLOPS. The operations (products of matrices, convolutions,
+    `computility` is the peak performance of the hardware in TFLOPS. Operations (matrix products, convolutions,
     attention, forward and backward) are counted once, in the first step. `full_flops` and `enable_ma_collector` are
-    taken and change nothing: there is one device, and nothing is computed twice without being counted.
+    accepted and ignored: there is one device, and recomputation is counted.
 
     >>> FlopsUtilizationCollector(100, computility=60).computility
     60
@@ -41,7 +41,7 @@ class FlopsUtilizationCollector(Callback):
         self.computility = computility
         self.full_flops = check_bool(full_flops, "full_flops", owner)
         self.enable_ma_collector = check_bool(enable_ma_collector, "enable_ma_collector", owner)
-        # of one step; None until one was counted
+        # FLOPs of one step; None before the first step
         self.flops: int | None = None
         self._counter: Any = None
         self._began, self._steps = 0.0, 0
@@ -55,7 +55,7 @@ class FlopsUtilizationCollector(Callback):
             self._counter.__enter__()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Print, if it is time."""
+        """Print if it is due."""
         if self._counter is not None:
             self._counter.__exit__(None, None, None)
             self.flops, self._counter = int(self._counter.get_total_flops()), None

@@ -1,4 +1,4 @@
-"""Small callbacks: a rate by a function, a history, functions as callbacks."""
+"""`LearningRateScheduler`, `History` and `LambdaCallback`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["History", "LambdaCallback", "LearningRateScheduler"]
 
 @public("train", "millrace")
 class LearningRateScheduler(Callback):
-    """Sets the learning rate after each step to what a function of the rate and the step's number gives.
+    """Sets the learning rate after each step by a function of the current rate and the step number.
 
     >>> halved = LearningRateScheduler(lambda lr, step: lr / 2 if step % 1000 == 0 else lr)
     """
@@ -33,11 +33,11 @@ class LearningRateScheduler(Callback):
                 f"got {learning_rate_function!r}."
             )
         self.learning_rate_function = learning_rate_function
-        # the rate that was read or written last: it is read anew only where somebody else wrote it
+        # last learning rate read or written: it is read again only if it was changed elsewhere
         self._known: tuple[Any, int, float] | None = None
 
     def step_end(self, run_context: RunContext) -> None:
-        """Ask the function, and set the rate if it changed."""
+        """Call the function, and set the learning rate if it changed."""
         params = run_context.original_args()
         rate = learning_rate_parameter(params.optimizer)
         old = self._read(rate)
@@ -55,8 +55,8 @@ class LearningRateScheduler(Callback):
 
 @public("train", "millrace")
 class History(Callback):
-    """Keeps what each epoch ended with: ``history`` has a list per name (``net_output`` is the loss), ``epoch`` the
-    numbers of the epochs.
+    """Records the results of each epoch: ``history`` has a list per name (``net_output`` is the loss), ``epoch`` the
+    epoch numbers.
 
     >>> history = History()
     >>> history.begin(RunContext({}))
@@ -69,14 +69,14 @@ class History(Callback):
         self.epoch: dict[str, list[int]] = {"epoch": []}
 
     def begin(self, run_context: RunContext) -> None:
-        """Begin to count epochs anew; what was kept of an earlier training stays."""
+        """Restart the epoch count; the history of earlier trainings is kept."""
         self.epoch = {"epoch": []}
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """An evaluation adds to the training that it belongs to."""
 
     def epoch_end(self, run_context: RunContext) -> None:
-        """Keep the loss and the metrics."""
+        """Record the loss and the metrics."""
         params = run_context.original_args()
         self.epoch["epoch"].append(params.get("cur_epoch_num", 1))
         for name, value in {
@@ -86,7 +86,7 @@ class History(Callback):
             self.history.setdefault(name, []).append(value)
 
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
-        """The epoch of an evaluation is none of the training's."""
+        """Evaluation epochs are not recorded."""
 
 
 def _to_scalar(outputs: Any) -> Any:
@@ -100,7 +100,7 @@ def _to_scalar(outputs: Any) -> Any:
 
 @public("train", "millrace")
 class LambdaCallback(Callback):
-    """Functions as a callback: each is called at its moment with the run context.
+    """Callback from functions: each is called at its event with the run context.
 
     >>> LambdaCallback(on_train_begin=lambda context: print("here we go")).on_train_begin(None)
     here we go

@@ -1,4 +1,4 @@
-"""Callbacks that save while training: ``ModelCheckpoint`` as it goes, ``BestCheckpoint`` what was best."""
+"""Callbacks that save checkpoints: ``ModelCheckpoint`` periodically, ``BestCheckpoint`` the best epoch."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ log = get_logger(__name__)
 
 @public("train", "millrace")
 class ModelCheckpoint(Callback):
-    """Writes checkpoints while training: ``<prefix>-<epoch>_<step>.ckpt``, both counted from 1.
+    """Writes checkpoints during training: ``<prefix>-<epoch>_<step>.ckpt``, both counted from 1.
 
-    A file holds the training network with its optimizer and, unless ``CheckpointConfig(resumable=False)``, all that
-    ``Model.train(..., resume=...)`` needs to go on. Where files of an earlier run have the prefix, a number is added,
-    unless that run is the one that is resumed. An old file is removed after the new one is whole. `prefix` and
-    `directory` may be functions of what callbacks see. MindSpore's ``-graph.meta`` is not written: it is for its own
-    tools.
+    A file holds the training network with its optimizer and, unless ``CheckpointConfig(resumable=False)``, everything
+    that ``Model.train(..., resume=...)`` needs to resume. If files of an earlier run have the prefix, a number is
+    appended, unless that run is resumed. An old file is removed after the new one is complete. `prefix` and
+    `directory` may be functions of the callback parameters. MindSpore's ``-graph.meta`` is not written: it is for
+    MindSpore's tools.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds
@@ -82,12 +82,12 @@ class ModelCheckpoint(Callback):
 
     @property
     def is_async(self) -> bool:
-        """Whether it saves beside the training, which then watches what is written after a step."""
+        """Whether saving is asynchronous; the training then guards tensor writes during the copy."""
         return bool(self._config.async_save)
 
     @property
     def resume_key(self) -> bytes | None:
-        """The key that ``Model.train(..., resume=...)`` reads its files with; None where they are not encrypted."""
+        """The key for ``Model.train(..., resume=...)``; None if files are not encrypted."""
         config = self._config
         if config.enc_key is None or not config.resumable or config.saved_network is not None:
             return None
@@ -95,17 +95,17 @@ class ModelCheckpoint(Callback):
             raise ArgumentValueError(
                 f"Model.train: expected enc_mode={encrypted_stream.MODE!r} in CheckpointConfig to resume, got "
                 f"{config.enc_mode!r}, which does not show that a file is whole. Set "
-                f"enc_mode={encrypted_stream.MODE!r}, or leave resume out"
+                f"enc_mode={encrypted_stream.MODE!r}, or omit resume"
             )
         return config.enc_key
 
     @property
     def latest_ckpt_file_name(self) -> str:
-        """The file that was written last."""
+        """Name of the last written file."""
         return self._latest_ckpt_file_name
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Take the names of the run that is resumed; refuse a folder that another training resumes from."""
+        """Use the file names of the resumed run; refuse a folder that another training has locked."""
         params = self._params = run_context.original_args()
         if self._directory:
             check_folder_is_free(self._directory)
@@ -118,13 +118,13 @@ class ModelCheckpoint(Callback):
                 self._prefix = prefix
 
     def step_end(self, run_context: RunContext) -> None:
-        """Save, if it is time to."""
+        """Save if it is due."""
         params = self._params = run_context.original_args()
         if self._is_due(params):
             self._save(params)
 
     def end(self, run_context: RunContext) -> None:
-        """Save what the last step made, and wait until everything is on the disk."""
+        """Save the last step, and wait until all files are on disk."""
         params = run_context.original_args()
         if params.get("mode", "train") == "train" and params.cur_step_num != self._last_triggered_step:
             self._save(params)
@@ -145,7 +145,7 @@ class ModelCheckpoint(Callback):
         try:
             self._write(params, file, {})
             wait_for_checkpoints()
-        except Exception as error:  # what ended the training is what the user must see
+        except Exception as error:  # the error that ended the training is raised
             log.error("the training failed, and so did saving %s: %s", file, error)
 
     def _is_due(self, params: Any) -> bool:
@@ -160,7 +160,7 @@ class ModelCheckpoint(Callback):
         return False
 
     def _where(self, params: Any, failed: bool = False) -> str:
-        """The name of a file without its ending."""
+        """File name without extension."""
         prefix, directory = self._prefix_option, self._directory_option
         if callable(directory):
             self._directory = ensure_directory(directory(params))
@@ -185,7 +185,7 @@ class ModelCheckpoint(Callback):
     def _save(self, params: Any) -> None:
         if self._config.remove_redundancy:
             check_single_process("saving")
-        wait_for_checkpoints()  # a file that is on its way is counted below
+        wait_for_checkpoints()  # include files that are still being written
         self._remove_old()
         self._last_triggered_step = params.cur_step_num
         file = f"{self._where(params)}.{self._config.format}"
@@ -221,7 +221,7 @@ class ModelCheckpoint(Callback):
         )
 
     def _remove_old(self) -> None:
-        """Remove what is too old, once all that was begun is on the disk."""
+        """Remove old files after pending saves are on disk."""
         config = self._config
         if callable(self._prefix_option) or not self._latest_ckpt_file_name or self._prefix is None:
             return
@@ -243,11 +243,11 @@ def _check_prefix(prefix: Any, which: str) -> None:
 
 @public("train", "millrace")
 class BestCheckpoint(Callback):
-    """Keeps the parameters of the best epoch in one file, and puts them back in the end if asked to.
+    """Saves the parameters of the best epoch to one file, and restores them at the end with ``restore=True``.
 
     `monitor` is "loss" (the mean over an epoch), or a result of the evaluation that ``Model.fit`` makes: "eval_loss",
-    or the name of a metric. `mode` says which is better, "min" or "max"; "auto" takes "max" for all but losses and
-    errors. The file holds the net; ``optimizer=True`` adds what the optimizer keeps.
+    or the name of a metric. `mode` is "min" or "max"; "auto" uses "max" for everything but losses and
+    errors. The file holds the network; ``optimizer=True`` adds the optimizer state.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds
@@ -282,7 +282,7 @@ class BestCheckpoint(Callback):
         )
         self._smaller = mode == "min" or (mode == "auto" and smaller)
         self._optimizer = optimizer
-        # what was best so far, and when; epochs count from 1
+        # best value so far and its epoch, counted from 1
         self.value: float | None = None
         self.epoch = 0
         self._sum: Any = None
@@ -293,11 +293,11 @@ class BestCheckpoint(Callback):
         self.value, self.epoch = None, 0
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        """Begin the mean of the loss."""
+        """Reset the mean of the loss."""
         self._sum, self._count = None, 0
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Add the loss up where it is: it is read once, after the epoch."""
+        """Accumulate the loss on its device; it is read once, after the epoch."""
         if self.monitor != "loss":
             return
         outputs = run_context.original_args().net_outputs
@@ -308,7 +308,7 @@ class BestCheckpoint(Callback):
             self._count += 1
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Save, if this was the best epoch."""
+        """Save if this is the best epoch."""
         params = run_context.original_args()
         value = self._now(params)
         if value is None or math.isnan(value):
@@ -333,7 +333,7 @@ class BestCheckpoint(Callback):
         return float(results[self.monitor])
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Put the best back, if it is wanted."""
+        """Restore the best parameters if requested."""
         if self.restore and self.value is not None:
             format = "safetensors" if self.ckpt_file_name.endswith(".safetensors") else "ckpt"
             load_param_into_net(

@@ -1,4 +1,4 @@
-"""Reading what a training says of itself: its loss, its rate, a metric by name."""
+"""Read monitored values of a training: loss, learning rate, metrics."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from millrace._src.runtime.tensor.parameter import Parameter
 __all__ = ["improvement_test", "loss_of", "monitored_value", "learning_rate_parameter", "set_learning_rate"]
 
 
-# Words in the names of what should become smaller.
+# Name parts of values that should fall.
 LOWER_IS_BETTER = ("loss", "mae", "mse", "err", "perplexity", "distance")
 
 
 def loss_of(outputs: Any) -> Any:
-    """The loss among what a step gave, as it is printed: a float, or an array where a step gives several things.
+    """The loss of a step's outputs for printing: a float, or an array if a step has several outputs.
 
-    Reading it waits for the device.
+    Reading it synchronizes the device.
     """
     if isinstance(outputs, (tuple, list)):
         first = outputs[0] if outputs else None
@@ -30,7 +30,7 @@ def loss_of(outputs: Any) -> Any:
 
 
 def monitored_value(params: Any, name: str, owner: str) -> float | None:
-    """The value that is watched: ``loss`` is the training's own, other names come from the evaluation."""
+    """The monitored value: ``loss`` is the training loss, other names are evaluation results."""
     if name == "loss":
         value = loss_of(params.get("net_outputs"))
         return None if value is None else float(np.mean(value))
@@ -47,9 +47,9 @@ def monitored_value(params: Any, name: str, owner: str) -> float | None:
 
 
 def improvement_test(mode: str, name: str, delta: float) -> tuple[Any, float]:
-    """What tells whether a value is better than the best so far, and the worst value to begin with.
+    """Comparison function for improvements, and the initial worst value.
 
-    "auto": what has the name of a loss, an error or a distance should fall, all else should rise.
+    "auto": values named like a loss, an error or a distance should fall, others should rise.
     """
     if mode not in ("auto", "min", "max"):
         raise ArgumentValueError(f"mode should be 'auto', 'min' or 'max', but got {mode}.")
@@ -60,7 +60,7 @@ def improvement_test(mode: str, name: str, delta: float) -> tuple[Any, float]:
 
 
 def learning_rate_parameter(optimizer: Any) -> Parameter:
-    """The parameter that holds an optimizer's learning rate; one that follows a schedule has none."""
+    """The learning-rate parameter of an optimizer; raises an error for schedules."""
     rate = getattr(optimizer, "learning_rate", None)
     if not isinstance(rate, Parameter) or rate.ndim:
         raise ArgumentValueError(
@@ -71,5 +71,5 @@ def learning_rate_parameter(optimizer: Any) -> Parameter:
 
 
 def set_learning_rate(rate: Parameter, value: float) -> None:
-    """Write a learning rate in place, where a recorded step sees it."""
+    """Set a learning rate in place, so that a captured step uses it."""
     rate.set_data(Tensor(value, rate.dtype))

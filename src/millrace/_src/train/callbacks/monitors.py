@@ -1,4 +1,4 @@
-"""Callbacks that print: the loss, the time."""
+"""Callbacks that print loss and time: `LossMonitor`, `TimeMonitor`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["LossMonitor", "TimeMonitor"]
 class LossMonitor(Callback):
     """Prints the loss every `per_print_times` steps, and the metrics after an evaluation by ``Model.fit``.
 
-    A loss that is infinite or no number ends the training with a ValueError. It is looked for at every step on a CPU,
-    and with every print on a GPU, where each look would make the step wait.
+    A NaN or infinite loss stops the training with a ValueError. It is checked at every step on a CPU, and with every
+    print on a GPU, where reading the loss synchronizes.
 
     >>> from millrace._src.train.callbacks.callback import CallbackParams
     >>> params = CallbackParams(cur_epoch_num=1, cur_step_num=2, batch_num=10, net_outputs=Tensor(0.5))
@@ -37,13 +37,13 @@ class LossMonitor(Callback):
 
     @property
     def prints_steps(self) -> bool:
-        """Whether lines come while an epoch is under way: no progress line is drawn between them."""
+        """Whether it prints within an epoch; then no progress bar is shown."""
         return bool(self._per_print_times)
 
     def step_end(self, run_context: RunContext) -> None:
-        """Print the loss, if it is time."""
+        """Print the loss if it is due."""
         params = run_context.original_args()
-        while params.cur_step_num <= self._last_print_time:  # another training
+        while params.cur_step_num <= self._last_print_time:  # a new training
             self._last_print_time -= max(1, self._per_print_times)
         due = bool(self._per_print_times) and (
             params.cur_step_num - self._last_print_time >= self._per_print_times
@@ -51,42 +51,42 @@ class LossMonitor(Callback):
         if not due and _blocks_on_read(params.net_outputs):
             return
         loss = loss_of(params.net_outputs)
-        epoch = params.get("cur_epoch_num", 1)  # an evaluation has one
+        epoch = params.get("cur_epoch_num", 1)  # evaluations have one epoch
         step = (params.cur_step_num - 1) % params.batch_num + 1
         if loss is not None and not np.all(np.isfinite(loss)):
             raise ArgumentValueError(
                 f"In epoch: {epoch} step: {step}, loss is NAN or INF, training process cannot continue, "
                 "terminating training. What may help: a smaller learning rate, clipped gradients "
-                "(ops.clip_by_global_norm), and a look at the batch, whose numbers may not be finite themselves."
+                "(ops.clip_by_global_norm), and a check of the batch for values that are not finite."
             )
         if due:
             self._last_print_time = params.cur_step_num
             print(f"epoch: {epoch} step: {step}, loss is {loss}", flush=True)  # noqa: T201
 
     def on_eval_step_end(self, run_context: RunContext) -> None:
-        """Print the loss of an evaluation that stands alone; ``fit`` shows what its evaluations found, and no steps."""
+        """Print the loss of a separate evaluation; within ``fit`` only results are printed."""
         if "cur_epoch_num" not in run_context.original_args():
             self.step_end(run_context)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Print the metrics of the evaluation that went before, if one did."""
+        """Print the metrics of the preceding evaluation, if any."""
         params = run_context.original_args()
         if params.get("metrics"):
             print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}")  # noqa: T201
 
 
 def _blocks_on_read(outputs: Any) -> bool:
-    """Whether reading the loss would wait for a device."""
+    """Whether reading the loss synchronizes a device."""
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     return isinstance(first, Tensor) and bool(first._torch.is_cuda)
 
 
 @public("train", "millrace")
 class TimeMonitor(Callback):
-    """Prints the time of each epoch and of a step in it; with `data_time`, of waiting for data too.
+    """Prints the time of each epoch and step; with `data_time`, also the time of waiting for data.
 
-    `data_size` is the number of steps where the training does not know it. The time of a training epoch is its own:
-    an evaluation that follows is not in it (in MindSpore it is nothing else).
+    `data_size` is the number of steps if the training does not know it. The time of a training epoch excludes the
+    evaluation after it (in MindSpore it is only the evaluation).
 
     >>> TimeMonitor(data_time=True).data_time
     True
@@ -99,21 +99,21 @@ class TimeMonitor(Callback):
         self._ended: float | None = None
 
     def epoch_begin(self, run_context: RunContext) -> None:
-        """Start the clock."""
+        """Start the timer."""
         self._began[run_context.original_args().mode] = self._left = time.perf_counter()
         self._waited, self._ended = 0.0, None
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
-        """The step has its data."""
+        """Record the arrival of the data."""
         if self.data_time:
             self._waited += time.perf_counter() - self._left
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """The step waits for its data."""
+        """Record the start of waiting for data."""
         self._left = time.perf_counter()
 
     def on_eval_begin(self, run_context: RunContext) -> None:
-        """A training epoch has ended: its time is known, whatever the evaluation takes."""
+        """End the time of the training epoch before the evaluation."""
         self._ended = time.perf_counter()
 
     def epoch_end(self, run_context: RunContext) -> None:
@@ -132,7 +132,7 @@ class TimeMonitor(Callback):
 
 
 def _synchronize(outputs: Any) -> None:
-    """Wait until the device has done what it was given."""
+    """Synchronize the device."""
     if _blocks_on_read(outputs):
         import torch
 

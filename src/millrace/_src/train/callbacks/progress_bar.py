@@ -1,4 +1,4 @@
-"""A line that shows how a training goes, where a person watches a terminal; nothing elsewhere."""
+"""Progress bar of a training on a terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .monitored_value import loss_of
 
 __all__ = ["LiveValueReader", "ProgressBar", "should_show_progress"]
 
-# Seconds between two drawings: a loss is read for each, and reading waits for the device.
+# Seconds between updates: each reads the loss, which synchronizes the device.
 EVERY = 0.5
 
 
 def should_show_progress(callbacks: list[Callback]) -> bool:
-    """Whether a line is drawn: to a terminal, and not between the lines of a callback that prints each step."""
+    """Whether to show a progress bar: on a terminal, unless a callback prints steps."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     return watched and not any(getattr(each, "prints_steps", False) for each in callbacks)
 
@@ -45,7 +45,7 @@ class ProgressBar(Callback):
         self._stream.write("\r\x1b[2K" + self.text(run_context, now))
         self._stream.flush()
         self._last_update = now
-        if now - self._since > 10 * self._every:  # the rate is that of the last seconds, not of the first
+        if now - self._since > 10 * self._every:  # the rate covers the last seconds only
             self._restart(run_context, now)
 
     def _restart(self, run_context: RunContext, now: float) -> None:
@@ -65,7 +65,7 @@ class ProgressBar(Callback):
         self._last_update = 0.0
 
     def text(self, run_context: RunContext, now: float) -> str:
-        """The line, as of now."""
+        """The current line."""
         params = run_context.original_args()
         took = max(now - self._since, 1e-9)
         step = (params.cur_step_num - 1) % params.batch_num + 1
@@ -78,7 +78,7 @@ class ProgressBar(Callback):
 
 
 class LiveValueReader(Callback):
-    """Reads the loss and the learning rate for whoever looks on: twice a second, since reading waits for the device."""
+    """Reads loss and learning rate for live displays twice a second, since reading synchronizes the device."""
 
     def __init__(self, every: float = EVERY) -> None:
         self._every, self._read = every, 0.0
@@ -90,7 +90,7 @@ class LiveValueReader(Callback):
             self._look(run_context)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        self._look(run_context)  # what it ended with
+        self._look(run_context)  # final values
 
     def _look(self, run_context: RunContext) -> None:
         params = run_context.original_args()
@@ -99,7 +99,7 @@ class LiveValueReader(Callback):
 
 
 def _loss_of(outputs: Any) -> float | None:
-    """The loss as one number; None where a step gives something else."""
+    """The loss as a number; None for other outputs."""
     loss = loss_of(outputs)
     try:
         return None if loss is None else float(np.mean(loss))
@@ -108,7 +108,7 @@ def _loss_of(outputs: Any) -> float | None:
 
 
 def _rate_of(optimizer: Any) -> float | None:
-    """The learning rate of the next step; the first of several. None where the optimizer has none to tell."""
+    """The learning rate of the next step, the first of several; None if unknown."""
     rate = optimizer.get_lr() if hasattr(optimizer, "get_lr") else None
     if isinstance(rate, (tuple, list)):
         rate = rate[0] if rate else None
@@ -116,7 +116,7 @@ def _rate_of(optimizer: Any) -> float | None:
 
 
 def loss_text(outputs: Any) -> str:
-    """A loss as it is shown; reading it waits for the device."""
+    """A loss as text; reading it synchronizes the device."""
     first = outputs[0] if isinstance(outputs, (tuple, list)) and outputs else outputs
     if not isinstance(first, Tensor):
         return "-"

@@ -1,4 +1,4 @@
-"""Callbacks of MindSpore that need what is not here; each says what to use in its place."""
+"""Unsupported callbacks of MindSpore; each error names an alternative."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["TrainFaultTolerance"]
 
 @public("train", "millrace")
 class TrainFaultTolerance(Callback):
-    """Refused: it repairs a running training through MindIO on Ascend clusters, neither of which is here.
+    """Not supported: it repairs a running training with MindIO on Ascend clusters.
 
-    A training that must survive the death of its process saves checkpoints, and goes on from the last one.
+    Save checkpoints instead, and resume from the last one after a failure.
 
     >>> TrainFaultTolerance()
     Traceback (most recent call last):
@@ -27,5 +27,5 @@ class TrainFaultTolerance(Callback):
     def __init__(self, ckpt_save_path: str | None = None, **kwargs: Any) -> None:
         raise OperationError(
             "'TrainFaultTolerance' needs MindIO on Ascend hardware, which is not here. Save checkpoints with "
-            "ModelCheckpoint; a training that died goes on from the last one."
+            "ModelCheckpoint; resume a failed training from the last one."
         )

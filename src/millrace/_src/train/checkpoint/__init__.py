@@ -1,1 +1,1 @@
-"""Checkpoints: parameters in files, and back. ``millrace.train`` is where users find these names."""
+"""Checkpoints: save and load parameters and training states. Public names are in ``millrace.train``."""

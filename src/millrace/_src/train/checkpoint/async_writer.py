@@ -1,7 +1,7 @@
-"""Saving beside the training: one writer at a time, on a thread that holds no lock of Python's while it writes.
+"""Asynchronous saving: one writer thread at a time, which releases the GIL while it writes.
 
-What is to be written is copied first, into memory that is kept for the next save of the same values (``copying.py``). A
-failure is logged when it happens and raised by whoever comes next: the next save, or :func:`wait_for_save`.
+Values are first copied to host buffers that are reused by the next save (``staging.py``). An error is logged when it
+happens and raised by the next save, or by :func:`wait_for_save`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["is_saving", "start_async_save", "wait_for_save"]
 
 log = get_logger(__name__)
 
-THREAD = "asyn_save_ckpt"  # MindSpore's name for it, by which scripts look for it
+THREAD = "asyn_save_ckpt"  # MindSpore's thread name, which scripts search for
 
 _lock = threading.Lock()
 _writer: list[threading.Thread] = []
@@ -25,7 +25,7 @@ _failure: list[BaseException] = []
 
 
 def start_async_save(write: Callable[[], None], what: str, copying: StagingCopy) -> None:
-    """Copy what is left to copy, and run ``write``, on the thread; the interpreter does not end before it has."""
+    """Run the pending copies and ``write`` on a thread; the interpreter waits for it at exit."""
 
     def run() -> None:
         try:
@@ -33,20 +33,20 @@ def start_async_save(write: Callable[[], None], what: str, copying: StagingCopy)
             write()
         except BaseException as error:
             _failure[:] = [error]
-            log.error("saving %s beside the training failed: %s", what, error)
+            log.error("saving %s asynchronously failed: %s", what, error)
 
     with _lock:
         thread = threading.Thread(target=run, name=THREAD)
         _writer[:] = [thread]
         try:
             thread.start()
-        except BaseException:  # no more threads: nobody will copy
+        except BaseException:  # no thread could be started: the copies will not run
             copying.end()
             raise
 
 
 def wait_for_save() -> None:
-    """Wait for a save that is under way; what went wrong in it is raised here, once."""
+    """Wait for the running save; its error is raised here, once."""
     for thread in list(_writer):
         thread.join()
     _writer.clear()
@@ -55,5 +55,5 @@ def wait_for_save() -> None:
 
 
 def is_saving() -> bool:
-    """Whether a save is under way."""
+    """Whether a save is running."""
     return any(thread.is_alive() for thread in _writer)

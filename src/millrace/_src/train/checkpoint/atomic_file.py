@@ -1,7 +1,7 @@
-"""Files that are whole or not there: written beside their place, made durable, then renamed into it.
+"""Atomic file writes: write to a temporary file in the same folder, sync, rename.
 
-A writer that dies leaves what was there before. Its half-written file has a name that no reader looks at, is locked
-while its writer lives, and is removed by the next one that saves into that folder.
+A writer that dies leaves the old file. Its partial file has a temporary name, is locked while its writer lives, and is
+removed by the next save into that folder.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from millrace._src.core.errors import SaveError
 __all__ = ["AtomicFile", "atomic_write", "explain", "free_bytes", "format_bytes"]
 
 _DRAFT = re.compile(r"\..+\.(?:ckpt|safetensors)\.[0-9a-f]{16}\.tmp")
-_YOUNG = 60.0  # seconds: a draft that was made a moment ago may not be locked yet
+_YOUNG = 60.0  # seconds: a new temporary file may not be locked yet
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class AtomicFile:
-    """A file on its way. ``path`` is where it is written, by :meth:`write` or by somebody else."""
+    """A temporary file. ``path`` is its name, for :meth:`write` or for other writers."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self.path, self._fd = path, fd
@@ -45,9 +45,9 @@ class AtomicFile:
 
 @contextlib.contextmanager
 def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
-    """A draft that takes the place of ``final`` when the block ends well, and is removed when it does not.
+    """A temporary file that replaces ``final`` when the block succeeds, and is removed when it fails.
 
-    ``wanted`` is how many bytes it will have: a disk that has no room for them is refused before a byte is written.
+    ``wanted`` is the expected size: a disk without this space is refused before anything is written.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield AtomicFile(path, fd)
-        _sync(path)  # by its name: who wrote it may have put another file there
+        _sync(path)  # by name: the writer may have replaced the file
         os.chmod(path, stat.S_IRUSR)
         os.replace(path, final)
         _sync(folder)
@@ -79,12 +79,12 @@ def atomic_write(final: Path, wanted: int = 0) -> Iterator[AtomicFile]:
         raise explain(error, final, wanted) from error
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(path)  # it is gone where all went well
+            os.unlink(path)  # it has been renamed on success
         os.close(fd)
 
 
 def explain(error: OSError, final: Path, wanted: int) -> OSError:
-    """The same failure with the file in it, and for a full disk the bytes; one that says enough is left as it is."""
+    """Add the file, and for a full disk the bytes, to an error; an error with details is returned unchanged."""
     if isinstance(error, SaveError):
         return error
     if error.errno in _FULL:
@@ -98,19 +98,19 @@ def explain(error: OSError, final: Path, wanted: int) -> OSError:
 
 def _no_space_error(final: Path, wanted: int, free: int | None, error: OSError | None = None) -> SaveError:
     number = errno.ENOSPC if error is None else error.errno
-    why = "no room for" if error is None else f"{error.strerror} while writing"
+    why = "no space for" if error is None else f"{error.strerror} while writing"
     free_text = "" if free is None else f", {format_bytes(free)} ({free} bytes) are free"
     kept = f"; the file that was there before is untouched: {final}" if final.exists() else ""
     return SaveError(
         number,
-        f"{why} the checkpoint {final}: it wants {format_bytes(wanted)} ({wanted} bytes){free_text} in "
+        f"{why} the checkpoint {final}: it needs {format_bytes(wanted)} ({wanted} bytes){free_text} in "
         f"{final.parent}{kept}. "
         "Remove old checkpoints (CheckpointConfig(keep_checkpoint_max=...)), or save to another disk.",
     )
 
 
 def free_bytes(folder: Path) -> int | None:
-    """Bytes that may still be written to the disk of a folder; None where it does not say.
+    """Free bytes on the disk of a folder; None if unknown.
 
     >>> free_bytes(Path("/no/such/folder")) is None
     True
@@ -123,7 +123,7 @@ def free_bytes(folder: Path) -> int | None:
 
 
 def format_bytes(count: float) -> str:
-    """A number of bytes to read.
+    """Format a number of bytes.
 
     >>> format_bytes(512), format_bytes(3 << 20)
     ('512 B', '3.0 MB')
@@ -136,7 +136,7 @@ def format_bytes(count: float) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Make the contents of a file, or the names in a folder, durable."""
+    """Sync the contents of a file or the entries of a folder to disk."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -145,7 +145,7 @@ def _sync(path: Path) -> None:
 
 
 def _remove_abandoned(folder: Path, now: Callable[[], float] = time.time) -> None:
-    """Remove what writers that died have left in a folder."""
+    """Remove temporary files of dead writers from a folder."""
     with contextlib.suppress(OSError):
         left = [Path(entry.path) for entry in os.scandir(folder) if _DRAFT.fullmatch(entry.name)]
         for path in left:

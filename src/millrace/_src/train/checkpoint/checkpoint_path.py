@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: a local path, or an address such as ``s3://bucket/run/net.ckpt``."""
+"""Paths of checkpoints: local, or remote such as ``s3://bucket/run/net.ckpt``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = ("ckpt", "safetensors")
 
 
 def resolve_save_path(name: Any, format: str) -> str:
-    """The full name of a file to write: with its ending, unless the name ends with those letters already."""
+    """Full name of a file to write; the extension is appended unless the name already ends with it."""
     if not isinstance(name, str):
         raise ArgumentTypeError(
             f"For 'save_checkpoint', the parameter {name} for checkpoint file name is invalid,"
@@ -38,7 +38,7 @@ _TORCH = (".pth", ".pt", ".bin")
 
 
 def resolve_load_path(name: Any, format: str) -> str:
-    """The full name of a file to read, which is there."""
+    """Full name of an existing file to read."""
     if not isinstance(name, str):
         raise ArgumentTypeError(
             f"For 'load_checkpoint', the argument 'ckpt_file_name' must be string, but got {type(name)}."
@@ -53,7 +53,7 @@ def resolve_load_path(name: Any, format: str) -> str:
             "For 'load_checkpoint', the checkpoint file format must same with 'format', but got "
             f"file_name:'{name}', format:'{format}'"
             + (
-                ". Weights of PyTorch come in with train.load_torch(file, net)"
+                ". Load weights of PyTorch with train.load_torch(file, network)"
                 if name.endswith(_TORCH)
                 else ""
             )
@@ -73,7 +73,7 @@ def resolve_load_path(name: Any, format: str) -> str:
 
 @contextlib.contextmanager
 def local_copy(name: str) -> Iterator[Path]:
-    """The file itself, or for an address a copy of it that is gone after the block."""
+    """The local file, or a temporary copy of a remote one."""
     if not is_remote(name):
         yield Path(name)
         return
@@ -88,11 +88,11 @@ def local_copy(name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_upload(name: str) -> Iterator[Path]:
-    """A local path to write, whose file is put where ``name`` says when the block ends well."""
+    """A local path to write; the file is moved or uploaded to ``name`` when the block succeeds."""
     if not is_remote(name):
         yield Path(name)
         return
     with LockedTemporaryDirectory("upload") as folder:
         target = folder / name.rpartition("/")[2]
         yield target
-        upload(target, name)  # an object is there whole or not at all
+        upload(target, name)  # object uploads are atomic

@@ -1,4 +1,4 @@
-"""``.ckpt`` files as streams of bytes: entries to a draft, and a file to records, with checksum and encryption."""
+"""Write and read ``.ckpt`` files, with checksum and encryption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .atomic_file import AtomicFile
 from .ckpt_protobuf import CHUNK, CRC_BYTES, CRC_MARK, CorruptCheckpointError, Record
 from .state_entries import DTYPES_BY_NAME, TEXT, StateEntry, raw
 
-# How the three parts of a table of keys name their types.
+# Type names of the three parts of a hash table.
 _NUMPY_TYPES = frozenset(
     (
         "bool",
@@ -42,7 +42,7 @@ __all__ = ["check", "contents", "records", "text_of", "to_numpy", "to_torch", "t
 
 
 def total(entries: Iterable[StateEntry]) -> int:
-    """About how many bytes a file of these entries has, and never less."""
+    """Upper estimate of the file size of these entries."""
     return sum(
         entry.nbytes + (64 + 2 * len(entry.name) + 10 * len(entry.dims)) * (1 + entry.nbytes // CHUNK)
         for entry in entries
@@ -60,8 +60,8 @@ def write(
 ) -> None:
     """Write entries, whose tensors are in host memory.
 
-    ``by_rows`` is how MindSpore writes beside the training: large values are cut along their first axis, and values
-    without elements are written too. Otherwise large values are cut every ``chunk`` bytes.
+    ``by_rows`` is the layout of MindSpore's asynchronous saves: large values are split along their first axis, and
+    empty values are written too. Otherwise large values are split every ``chunk`` bytes.
     """
     checksum = 0
     cipher: encrypted_stream.StreamWriter | _BlockWriter | None = None
@@ -82,7 +82,7 @@ def write(
 
 
 class _BlockWriter:
-    """Encrypt what is written as MindSpore does: blocks that are authenticated one by one, or not at all (CBC)."""
+    """Encrypt written data in MindSpore's format: blocks with separate authentication, or without any (CBC)."""
 
     def __init__(self, draft: AtomicFile, key: bytes, mode: str) -> None:
         self._draft, self._key, self._mode = draft, key, mode
@@ -129,10 +129,10 @@ def _chunk_ranges(entry: StateEntry, size: int, by_rows: bool, chunk: int) -> It
 
 
 def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any, bool]:
-    """The messages of a file as a buffer, and whether its end is verified.
+    """Read the messages of a file as a buffer, and whether its end is verified.
 
-    It is by a checksum, which is computed if ``check`` is set, or by the authentication of an encrypted stream. A plain
-    file is mapped, an encrypted one decrypted into memory.
+    A checksum (computed if ``check`` is set) or the authentication of an encrypted stream verifies it. A plain file is
+    memory-mapped, an encrypted one is decrypted into memory.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -153,9 +153,7 @@ def contents(path: Path, key: bytes | None, mode: str, check: bool) -> tuple[Any
         return view, False
     plain = view[: size - CRC_BYTES]
     if check and zlib.crc32(plain) != int.from_bytes(view[size - 10 :], "big"):
-        raise CorruptCheckpointError(
-            "the checksum at the end does not fit what stands before it", size - CRC_BYTES
-        )
+        raise CorruptCheckpointError("the checksum at the end does not match the contents", size - CRC_BYTES)
     return plain, True
 
 
@@ -188,7 +186,7 @@ def _decrypt(mapped: mmap.mmap, size: int, key: bytes, mode: str, file_mode: str
 
 
 def records(buffer: Any) -> Iterator[Record]:
-    """The values of a file, chunks joined; their lengths fit their shapes."""
+    """Records of a file with joined chunks and checked lengths."""
     for record in wire.join(wire.scan(buffer)):
         for each in record.parts or [record]:
             check(each, inside=bool(record.parts))
@@ -196,7 +194,7 @@ def records(buffer: Any) -> Iterator[Record]:
 
 
 def check(record: Record, inside: bool = False) -> None:
-    """Hold the length of a value against its shape and type."""
+    """Check the length of a value against its shape and type."""
     if record.element_type == TEXT:
         if record.nbytes % 4:
             raise CorruptCheckpointError(
@@ -209,7 +207,7 @@ def check(record: Record, inside: bool = False) -> None:
         dtype = DTYPES_BY_NAME.get(record.element_type)
         size = 0 if dtype is None or dtype.numpy is None else dtype.numpy.itemsize
         if record.dims == (0,) and record.nbytes:
-            record.dims = ()  # how older files say that there are no axes
+            record.dims = ()  # older files encode scalars like this
     if not size:
         packed = " (two numbers to a byte: a packing for Ascend)" if record.element_type == "Int4" else ""
         raise CorruptCheckpointError(
@@ -227,7 +225,7 @@ def check(record: Record, inside: bool = False) -> None:
 
 
 def to_torch(buffer: Any, record: Record) -> torch.Tensor:
-    """The elements of a record in memory of their own."""
+    """Copy the elements of a record to a tensor."""
     from millrace._src.runtime.tensor.storage import TORCH_DTYPES
 
     storage = torch.empty(record.nbytes, dtype=torch.uint8)
@@ -239,13 +237,13 @@ def to_torch(buffer: Any, record: Record) -> torch.Tensor:
 
 
 def to_numpy(buffer: Any, record: Record) -> np.ndarray[Any, Any]:
-    """The same as an array; the three parts of a table of keys name their types as numpy does."""
+    """Elements of a record as an array; the parts of a hash table use numpy's type names."""
     joined = b"".join(bytes(buffer[start:end]) for start, end in record.spans)
     return np.frombuffer(joined, record.element_type).reshape(record.dims)
 
 
 def text_of(buffer: Any, record: Record) -> str:
-    """A text; NULs at its end are padding."""
+    """Decode a string; trailing NULs are padding."""
     joined = b"".join(bytes(buffer[start:end]) for start, end in record.spans)
     try:
         return joined.decode("utf-32-le", "surrogatepass").rstrip("\0")

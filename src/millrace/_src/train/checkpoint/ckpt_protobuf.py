@@ -1,7 +1,7 @@
-"""The bytes of a ``.ckpt`` file: one protobuf message for each chunk of a value, one after the other.
+"""Protobuf encoding of ``.ckpt`` files: one message per chunk of a value.
 
-A message is a name, a shape, a type name and the elements. Nothing here makes an array: reading gives where in the file
-the elements lie, once every length has been held against the size of the file; writing gives the bytes before them.
+A message has a name, a shape, a type name and the elements. No arrays are created here: reading returns the byte ranges
+of the elements after checking all lengths against the file size; writing returns the bytes before the elements.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = [
     "scan",
 ]
 
-# MindSpore cuts what is longer into several messages of the same name, so that no message comes near 2 GB.
+# MindSpore splits longer values into several messages of the same name, so that no message reaches 2 GB.
 CHUNK = 512 << 20
-# Behind the messages, where it was asked for: a mark, and the CRC-32 of everything before it in ten bytes.
+# Optional end of the file: a marker, and the CRC-32 of everything before it in ten bytes.
 CRC_MARK = b"crc_num"
 CRC_BYTES = len(CRC_MARK) + 10
 
@@ -35,7 +35,7 @@ _MOST_DIMS = 64
 
 
 class CorruptCheckpointError(Exception):
-    """The bytes are not those of a checkpoint. ``offset`` says where, ``name`` what was being read."""
+    """The file is not a valid checkpoint; ``offset`` and ``name`` locate the damage."""
 
     def __init__(self, text: str, offset: int, name: str = "") -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class CorruptCheckpointError(Exception):
 
 @dataclasses.dataclass(slots=True)
 class Record:
-    """One value. ``spans`` are the places of its elements in the file; a table of keys (``parts``) has three values."""
+    """One value. ``spans`` are the byte ranges of its elements; a hash table (``parts``) has three values."""
 
     name: str
     element_type: str
@@ -63,7 +63,7 @@ class Record:
 
 
 def scan(buffer: Any) -> Iterator[Record]:
-    """Every message in the buffer; what follows a damaged one is not looked at.
+    """Iterate over the messages in the buffer, up to the first damaged one.
 
     >>> made = head("w", "Int16", (2,), 4) + bytes([1, 0, 2, 0])
     >>> [(record.name, record.element_type, record.dims, record.nbytes) for record in scan(made)]
@@ -71,7 +71,7 @@ def scan(buffer: Any) -> Iterator[Record]:
     >>> list(scan(made[:-1]))
     Traceback (most recent call last):
     ...
-    ...CorruptCheckpointError: the file ends inside of a message of 20 bytes (byte 0)
+    millrace._src.train.checkpoint.ckpt_protobuf.CorruptCheckpointError: the file ends inside of a message of 20 ...
     """
     at, size = 0, len(buffer)
     while at < size:
@@ -89,7 +89,7 @@ def scan(buffer: Any) -> Iterator[Record]:
 
 
 def join(records: Iterator[Record]) -> Iterator[Record]:
-    """Neighbouring messages of one name are the chunks of one value.
+    """Join adjacent messages of one name, which are the chunks of one value.
 
     >>> made = b"".join(head("w", "Int8", (3,), 1) + bytes([i]) for i in range(3))
     >>> [(record.name, len(record.spans)) for record in join(scan(made))]
@@ -100,7 +100,7 @@ def join(records: Iterator[Record]) -> Iterator[Record]:
         if last is not None and record.name == last.name:
             if (record.element_type, record.dims) != (last.element_type, last.dims) and not record.parts:
                 raise CorruptCheckpointError(
-                    f"a chunk says {record.element_type}{list(record.dims)}, the one before it said "
+                    f"a chunk has {record.element_type}{list(record.dims)}, the one before it has "
                     f"{last.element_type}{list(last.dims)}",
                     record.offset,
                     record.name,
@@ -119,7 +119,7 @@ def join(records: Iterator[Record]) -> Iterator[Record]:
 
 
 def head(name: str, element_type: str, dims: tuple[int, ...], count: int) -> bytes:
-    """All of a message but its last ``count`` bytes, the elements.
+    """Encode a message without its elements, the last ``count`` bytes.
 
     >>> head("w", "Float32", (2, 3), 24).hex(" ")
     '0a 2c 0a 01 77 12 27 08 02 08 03 12 07 46 6c 6f 61 74 33 32 1a 18'
@@ -164,7 +164,7 @@ def _read_key(buffer: Any, at: int, end: int, name: str) -> tuple[int, int, int]
 
 
 def _skip_field(buffer: Any, at: int, end: int, wire: int, name: str) -> int:
-    """The place behind a part that no checkpoint of today has."""
+    """Skip an unknown field; returns the offset behind it."""
     if wire == _VARINT:
         return _read_varint(buffer, at, end, name)[1]
     if wire == _BYTES:
@@ -218,7 +218,7 @@ def _parse_value(buffer: Any, at: int, end: int, offset: int) -> Record:
 
 
 def parse_print_records(buffer: Any) -> Iterator[str | Record]:
-    """What was printed into a file, in order: texts and tensors. Such a file has messages without names."""
+    """Records of a print file in order: strings and tensors. Its messages have no names."""
     for number, wire, start, stop in _iterate_fields(buffer, 0, len(buffer), ""):
         if number != 1 or wire != _BYTES:
             continue
@@ -250,7 +250,7 @@ def _parse_tensor(buffer: Any, at: int, end: int, name: str, offset: int) -> Rec
     for number, wire, start, stop in _iterate_fields(buffer, at, end, name):
         if number == 1 and wire == _VARINT:
             dims.append(_read_varint(buffer, start, stop, name)[0])
-        elif number == 1 and wire == _BYTES:  # packed, as a newer protobuf may write them
+        elif number == 1 and wire == _BYTES:  # packed, as newer protobuf versions write them
             while start < stop:
                 dim, start = _read_varint(buffer, start, stop, name)
                 dims.append(dim)

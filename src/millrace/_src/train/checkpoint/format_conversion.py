@@ -1,4 +1,4 @@
-"""``ckpt_to_safetensors`` and ``safetensors_to_ckpt``: one format for the other, file by file."""
+"""``ckpt_to_safetensors`` and ``safetensors_to_ckpt``: convert checkpoint files between formats."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def ckpt_to_safetensors(
     file_name_regex: str | None = None,
     processes_num: int = 1,
 ) -> None:
-    """Write ``.safetensors`` beside a ``.ckpt``, or beside each in the folders ``rank*`` of a folder.
+    """Write ``.safetensors`` next to a ``.ckpt``, or next to each one in the folders ``rank*`` of a folder.
 
-    `save_path` is another folder to write to, `name_map` gives parameters new names, `file_name_regex` says which files
-    are meant. Texts, which safetensors cannot hold, are left out; MindSpore fails on them. `processes_num` is taken and
-    changes nothing: the disk is what one waits for.
+    `save_path` is another target folder, `name_map` renames parameters, `file_name_regex` selects files. Strings, which
+    safetensors cannot hold, are skipped; MindSpore fails on them. `processes_num` is accepted and ignored: the disk is
+    the bottleneck.
 
     >>> from millrace import nn
     >>> save_checkpoint(nn.Dense(2, 1), "net.ckpt")
@@ -49,7 +49,7 @@ def safetensors_to_ckpt(
     file_name_regex: str | None = None,
     processes_num: int = 1,
 ) -> None:
-    """Write ``.ckpt`` beside a ``.safetensors``, or beside each in the folders ``rank*`` of a folder.
+    """Write ``.ckpt`` next to a ``.safetensors``, or next to each one in the folders ``rank*`` of a folder.
 
     The arguments are those of :func:`ckpt_to_safetensors`.
 
@@ -88,7 +88,7 @@ def _convert_files(
 def _list_files(
     who: str, old: str, path: str, save_path: str | None, pattern: str | None
 ) -> Iterator[tuple[str, str]]:
-    """Each file to read, and the folder to write to."""
+    """The files to read and their target folders."""
     if os.path.isfile(path):
         if not path.endswith(f".{old}"):
             raise ArgumentValueError(f"For '{who}', the input file must be a .{old} file, but got {path}")

@@ -1,4 +1,4 @@
-"""What is in a checkpoint, without loading it: parameters, what the optimizer keeps, and the rest."""
+"""Inspect a checkpoint without loading it: parameters, optimizer states, other entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .training_state import NAMESPACE
 
 __all__ = ["Contents", "CheckpointItem", "contents_of", "classify_items"]
 
-# What optimizers put before the name of a parameter for what they keep of it.
+# Prefixes of optimizer states before the parameter name.
 _SLOTS = re.compile(
     r"(?:moments|moment[12]?|accum(?:_update)?|stat|vhat|adam_[mv]|lamb_[mv]|mean_square|mean_grad|linear|prev|step_size"
     r"|exp_avg(?:_sq)?|max_exp_avg_sq|momentum_buf|ax_)\.|(?:mu|eta|exp_avg_sq_row|exp_avg_sq_col|exp_avg_sq)_"
@@ -46,12 +46,12 @@ class CheckpointItem(NamedTuple):
 
     @property
     def numbers(self) -> int:
-        """How many numbers are in it."""
+        """Number of elements."""
         return math.prod(self.shape)
 
 
 class Contents(NamedTuple):
-    """The entries of a file, in its order."""
+    """Entries of a file in order."""
 
     file: str
     format: str
@@ -59,17 +59,17 @@ class Contents(NamedTuple):
     items: list[CheckpointItem]
 
     def of(self, part: str) -> list[CheckpointItem]:
-        """The entries of one part."""
+        """Entries of one part."""
         return [item for item in self.items if item.part == part]
 
     def numbers(self, part: str = "parameter") -> int:
-        """How many numbers are in all entries of one part."""
+        """Number of elements in all entries of one part."""
         return sum(item.numbers for item in self.of(part))
 
 
 @public("train", "millrace")
 def contents_of(file: str, key: bytes | None = None, mode: str = "AES-GCM") -> Contents:
-    """What is in a ``.ckpt``, ``.safetensors``, ``.pth`` or ``.pt`` file.
+    """List the contents of a ``.ckpt``, ``.safetensors``, ``.pth`` or ``.pt`` file.
 
     >>> from millrace import nn
     >>> from millrace.train import save_checkpoint
@@ -122,7 +122,7 @@ def _list_safetensors_items(path: Path) -> list[CheckpointItem]:
 
 
 def classify_items(items: Iterable[CheckpointItem]) -> list[CheckpointItem]:
-    """The same entries with the part that each belongs to."""
+    """Set the part of each entry."""
     listed = list(items)
     names = {item.name for item in listed}
     return [item._replace(part=_classify_item(item, names)) for item in listed]

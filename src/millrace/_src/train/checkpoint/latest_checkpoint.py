@@ -1,4 +1,4 @@
-"""Where ``Model.train(..., resume=...)`` goes on: the newest good file of a folder, or the one that was named."""
+"""Checkpoint of ``Model.train(..., resume=...)``: the newest intact file of a folder, or a named file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ log = get_logger(__name__)
 def resume_run(
     location: str | None, train_network: Cell, parts: tuple[Cell, Any, Any], callbacks: Any = None
 ) -> Iterator[tuple[Run, tuple[str, TrainingPosition] | None]]:
-    """The identity of a training, and where it stands; a folder that it resumes from is locked until the block ends.
+    """Identity and position of a resumed training; the folder is locked until the block ends.
 
-    ``parts`` are its network, optimizer and loss. Encrypted files are read with the key that ``callbacks`` write with.
+    ``parts`` are its network, optimizer and loss. Encrypted files are read with the key of the ``callbacks``.
     """
     key = None if location is None else _key_of(callbacks)
     with open_run(location, {} if location is None else describe(*parts)) as run:
@@ -39,7 +39,7 @@ def resume_run(
 
 
 def _key_of(callbacks: Any) -> bytes | None:
-    """The key of the training files that the callbacks write; None where these are not encrypted."""
+    """The key of the callbacks' training files; None if they are not encrypted."""
     keys = {
         key
         for callback in check_callbacks(callbacks)
@@ -56,10 +56,10 @@ def _key_of(callbacks: Any) -> bytes | None:
 def restore_latest(
     location: str, network: Cell, run: Run | None = None, key: bytes | None = None
 ) -> tuple[str, TrainingPosition] | None:
-    """Put a saved training back into its network: the file it came from, and where it stood.
+    """Restore a saved training into its network; returns the file and the position.
 
-    None for a folder without checkpoints: the training begins. A file of a folder that is torn is passed over, which
-    is said. A file of another run than ``run`` is refused; a file that was named is taken as it is.
+    None for a folder without checkpoints: the training starts from the beginning. Damaged files of a folder are skipped
+    with a warning. A file of another run than ``run`` is refused; an explicitly named file is accepted.
     """
     if not isinstance(location, str):
         raise ArgumentTypeError(
@@ -91,8 +91,8 @@ def _load_file(
     state = restore(file, [network], key, accept)
     if state.data is None and state.step_in_epoch:
         raise CheckpointError(
-            f"{file} was saved in the middle of an epoch whose data could not tell their place, so that the run cannot "
-            "go on from it. Train on a dataset, or save at the end of epochs."
+            f"{file} was saved in the middle of an epoch whose data has no position, so that the run cannot "
+            "resume from it. Train on a dataset, or save at the end of epochs."
         )
     name = file if is_remote(file) else os.path.realpath(file)
     kept = state.extra.get("callbacks", {}) if isinstance(state.extra, dict) else {}
@@ -106,7 +106,7 @@ def _load_file(
 
 def _list_newest_first(folder: str) -> list[str]:
     if is_remote(folder):
-        # an object has no time that all stores tell alike: epoch and step in its name say which is newer
+        # modification times of remote objects are not comparable: epoch and step in the name determine the order
         files = [file for file in remote_glob(f"{folder.rstrip('/')}/*") if file.endswith(ENDINGS)]
         return sorted(files, key=_numbers_in_name, reverse=True)
     if not os.path.isdir(folder):

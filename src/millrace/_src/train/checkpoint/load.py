@@ -1,4 +1,4 @@
-"""``load_checkpoint`` and its kin: a file to parameters."""
+"""Load checkpoints: ``load_checkpoint`` and related functions."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def load_checkpoint(
     remove_redundancy: bool = False,
     format: str = "ckpt",
 ) -> dict[str, Any]:
-    """The values of a checkpoint by name, Parameters and texts; they are also written into ``net`` if one is given.
+    """Load the values of a checkpoint by name, Parameters and strings, and write them into ``net`` if given.
 
-    Every length is held against the size of the file before memory is taken. A damaged file is refused with the place
-    of the damage, and the newest good one of that folder is named. With ``crc_check`` a file without a checksum is
-    refused too, whereas MindSpore logs a warning and loads it: a file that was cut off between two values lacks its
-    checksum and is whole otherwise. ``dec_mode`` is the mode that the file was saved with (see ``save_checkpoint``).
+    All lengths are checked against the file size before memory is allocated. The error of a damaged file names the
+    offset of the damage, and the newest intact checkpoint of the folder. With ``crc_check`` a file without a checksum
+    is refused too, whereas MindSpore logs a warning and loads it: a file truncated between two values has no checksum
+    but is otherwise valid. ``dec_mode`` is the encryption mode of the file (see ``save_checkpoint``).
 
     >>> from millrace import Parameter, Tensor
     >>> from millrace.train import save_checkpoint
@@ -120,10 +120,10 @@ def read_verified(
     check: bool = False,
     required: bool = True,
 ) -> tuple[dict[str, Any], bool]:
-    """What is in a file, and whether a checksum or the authentication of a whole encrypted file was checked.
+    """The values of a file, and whether its checksum or the authentication of the whole encrypted file was verified.
 
-    With ``check`` a file without a checksum is refused, unless it is not ``required``. An error names the file, and a
-    good file next to it.
+    With ``check`` a file without a checksum is refused if it is ``required``. An error names the file, and an intact
+    file in the same folder.
     """
     with local_copy(name) as path:
         try:
@@ -168,14 +168,14 @@ def _read_safe(
 
 
 def create_parameter(name: str, data: torch.Tensor) -> Parameter:
-    """A Parameter around a tensor that nobody else holds."""
+    """Create a Parameter that owns a tensor."""
     param = Parameter(wrap(torch.empty(0, dtype=data.dtype)), name=name)
     param._torch = data
     return param
 
 
 def checkpoint_load_error(name: str, path: Path, format: str, error: Exception) -> CheckpointError:
-    """Why a file was refused, and which one to take instead."""
+    """Error for a damaged file that names an intact alternative."""
     alternative = None if is_remote(name) else _find_intact_sibling(path, format)
     instead = f" The newest good checkpoint in that folder is {alternative}." if alternative else ""
     if isinstance(error, OSError):
@@ -195,7 +195,7 @@ def checkpoint_load_error(name: str, path: Path, format: str, error: Exception) 
 
 
 def _find_intact_sibling(path: Path, format: str) -> Path | None:
-    """The newest other file of a folder that can be read to its end. Only a few are tried: reading takes time."""
+    """The newest other intact file of the folder. Only a few files are tried, since reading takes time."""
     try:
         siblings = [entry for entry in os.scandir(path.parent) if entry.name.endswith(f".{format}")]
         siblings.sort(key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
@@ -250,13 +250,13 @@ def _matches_prefixes(name: str, keep: tuple[str, ...] | None, drop: tuple[str, 
 
 
 class ParamDictFuture:
-    """A checkpoint that is being loaded; made by :func:`load_checkpoint_async`."""
+    """Future of a checkpoint load; created by :func:`load_checkpoint_async`."""
 
     def __init__(self, executor: ThreadPoolExecutor, param_dict_future: Future[dict[str, Any]]) -> None:
         self.executor, self.param_dict_future = executor, param_dict_future
 
     def result(self) -> dict[str, Any]:
-        """What ``load_checkpoint`` returns, once it is there; its error is raised here."""
+        """Wait for the result of ``load_checkpoint``; its error is raised here."""
         try:
             return self.param_dict_future.result()
         finally:
@@ -274,7 +274,7 @@ def load_checkpoint_async(
     specify_prefix: Prefix = None,
     choice_func: Callable[[str], Any] | None = None,
 ) -> ParamDictFuture:
-    """Load a checkpoint on a thread, while the net is being built; ``result()`` waits for it.
+    """Load a checkpoint on a thread while the network is built; ``result()`` waits for it.
 
     >>> from millrace import Parameter, Tensor
     >>> from millrace.train import save_checkpoint
@@ -301,7 +301,7 @@ def load_checkpoint_async(
 
 @public("train", "millrace")
 def check_checkpoint(ckpt_file_name: str) -> bool:
-    """Whether a file is a whole ``.ckpt``: every record can be read, and its checksum fits if it has one.
+    """Whether a file is an intact ``.ckpt``: every record can be read, and its checksum matches if it has one.
 
     >>> check_checkpoint("net.txt")
     False

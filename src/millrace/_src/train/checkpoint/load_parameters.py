@@ -1,4 +1,4 @@
-"""``load_param_into_net``: saved values into the parameters of their names."""
+"""``load_param_into_net``: load saved values into parameters by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_single_process", "load_values", "load_param_into_net"]
 
 log = get_logger(__name__)
 
-# Within each of these a value is converted to the type of the net, unless `strict_load` forbids it.
+# Values are converted to the parameter's dtype within each group, unless `strict_load` is set.
 _FAMILIES: tuple[set[DType], ...] = (
     {mstype.float16, mstype.float32, mstype.float64, mstype.bfloat16},
     {mstype.int8, mstype.int16, mstype.int32, mstype.int64},
@@ -31,10 +31,10 @@ def load_param_into_net(
     strict_load: bool = False,
     remove_redundancy: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Write saved values into the parameters of a net; returns the names of both sides that found no partner.
+    """Load saved values into the parameters of a network; returns the unmatched names of both sides.
 
-    Floats of another width become the net's, and so do signed integers, unless ``strict_load``; without it, names that
-    differ by one prefix are matched too. A value of another shape is an error that names both.
+    Floats and signed integers are converted to the width of the parameter, unless ``strict_load``; without it, names
+    that differ by one prefix are matched too. A value of another shape is an error that names both shapes.
 
     >>> from millrace import Parameter, Tensor, nn
     >>> saved = {"weight": Parameter(Tensor([[1.0, 2.0]])), "moments.weight": Parameter(Tensor([[0.0, 0.0]]))}
@@ -47,7 +47,7 @@ def load_param_into_net(
 def load_values(
     net: Any, values: Any, strict: bool, redundancy: bool, file: str = ""
 ) -> tuple[list[str], list[str]]:
-    """The same for values of a file, which errors name."""
+    """Load values of a file; errors name the file."""
     _check_arguments(net, values, strict, redundancy)
     missing: list[str] = []
     left = list(values)
@@ -62,7 +62,7 @@ def load_values(
         _load_by_prefix(net, values, missing, file)
     if missing:
         log.warning(
-            "load_param_into_net: %d parameters of the net are not in the checkpoint, and keep their values: %s",
+            "load_param_into_net: %d parameters of the network are not in the checkpoint and keep their values: %s",
             len(missing),
             missing,
         )
@@ -92,11 +92,11 @@ def _check_arguments(net: Any, saved: Any, strict: Any, redundancy: Any) -> None
 
 
 def check_single_process(what: str) -> None:
-    """Refuse ``remove_redundancy`` where one process trains: it leaves out what other ranks save."""
+    """Refuse ``remove_redundancy`` in a single process: it omits parameters that other ranks save."""
     if get_auto_parallel_context("device_num") == 1:
         raise ArgumentTypeError(
             f"The deduplication feature for {what} checkpoint can only be used in parallel scenarios, but got "
-            "stand_alone. Leave remove_redundancy out."
+            "stand_alone. Omit remove_redundancy."
         )
 
 
@@ -105,13 +105,13 @@ def _assign_value(param: Parameter, saved: Parameter, name: str, strict: bool, f
     where = f" The file: {file}." if file else ""
     renamed = f" (saved as {name!r})" if name != param.name else ""
     if param.shape != saved.shape:
-        # files of other hardware may have axes of length 1 behind the true ones
+        # files of other hardware may have trailing axes of length 1
         if saved.shape[: param.ndim] != param.shape or any(n != 1 for n in saved.shape[param.ndim :]):
             raise ParameterMismatch(
                 f"For 'load_param_into_net', {param.name} in the argument 'net' should have the same shape as "
                 f"{param.name} in the argument 'parameter_dict'. But got its shape {param.shape} in the argument "
-                f"'net' and shape {saved.shape} in the argument 'parameter_dict'{renamed}. Build the net as it was "
-                f"when it was saved, or leave this parameter out with choice_func.{where}"
+                f"'net' and shape {saved.shape} in the argument 'parameter_dict'{renamed}. Build the network as it was "
+                f"when it was saved, or skip this parameter with choice_func.{where}"
             )
         values = values.reshape(param.shape)
     if param.dtype != saved.dtype:
@@ -127,7 +127,7 @@ def _assign_value(param: Parameter, saved: Parameter, name: str, strict: bool, f
 
 
 def _load_by_prefix(net: Cell, saved: dict[str, Any], missing: list[str], file: str) -> None:
-    """Take values whose names have one more word before them, as those of a net that was inside of another."""
+    """Match values whose names have one additional prefix, as of a network inside another cell."""
     while missing:
         prefix = next(
             (

@@ -1,4 +1,4 @@
-"""Checkpoints of several ranks: in a data parallel run each has the whole net, so that one stands in for another."""
+"""Checkpoints of data parallel ranks, which are interchangeable: each has the whole network."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["get_ckpt_path_with_strategy"]
 
 @public("train", "millrace")
 def get_ckpt_path_with_strategy(cur_ckpt_path: str, cur_strategy_path: str) -> str | None:
-    """The checkpoint of this rank if it is whole, else that of another rank; None where no rank has a whole one.
+    """The checkpoint of this rank if it is intact, else that of another rank; None if no rank has an intact one.
 
-    The path holds the rank as ``rank_<n>``. The strategy is not looked at: every rank's checkpoint has the whole net.
+    The path contains the rank as ``rank_<n>``. The strategy is ignored: every rank's checkpoint has the whole network.
 
     >>> print(get_ckpt_path_with_strategy("run/rank_0/net.ckpt", ""))
     None

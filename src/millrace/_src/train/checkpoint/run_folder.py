@@ -1,7 +1,7 @@
-"""One training at a time in a folder, and files of one run only.
+"""Lock and identity of a checkpoint folder: one training at a time, files of one run only.
 
 A training that resumes from a folder (``Model.train(..., resume=folder)``) locks it until it ends: a record lock of the
-kernel on ``.millrace-run.json``, one byte for each rank, which is released when its process dies in whatever way, and
+kernel on ``.millrace-run.json``, one byte for each rank, which is released when its process ends, and
 which forked workers do not inherit. The file holds the identity of the run: a random id, and what distinguishes it from
 other trainings (seed, network, optimizer, loss). The same identity is written into every checkpoint of the run. Another
 training that finds the folder locked, or claimed by a run with other traits, or a checkpoint of another id in it, is
@@ -43,11 +43,11 @@ ENDINGS = tuple(f".{format}" for format in FORMATS)
 FILE = ".millrace-run.json"
 _MUTEX = 1 << 30  # the byte that is locked while the identity is read and written
 _LARGEST = 1 << 16
-_PATIENCE = 2.0  # seconds: a process that was killed may take a moment to end
+_PATIENCE = 2.0  # seconds: a killed process may take a moment to end
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
-# Folders that this process has locked. A record lock belongs to a process, so that it does not see its own; and it is
-# lost when any descriptor of the file is closed, so that nothing else may open the file meanwhile.
+# Folders locked by this process. A record lock belongs to a process, which does not see its own lock; and it is lost
+# when any descriptor of the file is closed, so nothing else may open the file.
 _held: dict[str, int] = {}
 _guard = threading.Lock()
 
@@ -58,12 +58,12 @@ class ForeignRun(CheckpointError):
 
 @dataclasses.dataclass
 class Run:
-    """The identity of a training. ``claimed``: it was started with a folder to resume from, which is its own."""
+    """Identity of a training. ``claimed``: it was started with a folder to resume from."""
 
     id: str
     traits: dict[str, Any]
     claimed: bool = False
-    # whether the folder had this id before, so that files of other ids are foreign
+    # whether the folder already had this id, so that files with other ids are foreign
     known: bool = False
     fd: int | None = None
 
@@ -74,11 +74,11 @@ class Run:
                 _write(self.fd, self, confirmed=True)
 
     def as_json(self) -> dict[str, Any]:
-        """What is written into checkpoints."""
+        """The identity as written into checkpoints."""
         return {"id": self.id, "traits": self.traits, "claimed": self.claimed}
 
     def accept(self, saved: dict[str, Any] | None, file: str, explicit: bool = False) -> None:
-        """Take the id of the checkpoint that the training resumes from; refuse a checkpoint of another run.
+        """Adopt the id of the checkpoint to resume from; refuse a checkpoint of another run.
 
         Files of release 0.2 and of ``save_training`` have no identity and are accepted, as is a file that the user
         named (``explicit``).
@@ -99,7 +99,7 @@ class Run:
 
 
 def describe(network: Cell, optimizer: Any, loss: Any) -> dict[str, Any]:
-    """What distinguishes a training from another one, readable in an error, and the same after a restart."""
+    """Traits that distinguish trainings: readable in errors, and equal after a restart."""
     shapes = [
         f"{type(network).__name__}/{param.name}/{param.shape}/{param.dtype}"
         for _, param in network.parameters_and_names()
@@ -119,7 +119,7 @@ _optimizers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def _describe_optimizer(optimizer: Any) -> str:
-    """Class and learning rates, as they were when the optimizer was first described: a training changes them."""
+    """Class and initial learning rates of an optimizer, cached, since a training changes them."""
     if optimizer is None:
         return "none"
     if optimizer not in _optimizers:
@@ -152,7 +152,7 @@ def _format_traits(traits: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def open_run(location: Any, traits: dict[str, Any]) -> Iterator[Run]:
-    """The identity of a training that resumes from ``location``. A local folder is locked until the block ends."""
+    """Open the run of a training that resumes from ``location``. A local folder is locked until the block ends."""
     run = Run(
         secrets.token_hex(8), traits, claimed=isinstance(location, str) and not location.endswith(ENDINGS)
     )
@@ -186,7 +186,7 @@ def check_folder_is_free(folder: str) -> None:
     try:
         fd = _open_lock_file(folder)
     except ForeignRun:
-        return  # a thread of this process has locked it meanwhile
+        return  # another thread of this process has locked it
     if fd is None:
         return
     try:
@@ -198,7 +198,7 @@ def check_folder_is_free(folder: str) -> None:
 
 
 def _open_lock_file(folder: str) -> int | None:
-    """The file of a folder, which is marked as held by this process; None where it cannot be written."""
+    """Open the lock file of a folder, registered for this process; None if it is not writable."""
     with _guard:
         if _held.get(folder) == os.getpid():
             raise ForeignRun(_in_use(folder, "another training of this process"))
@@ -242,10 +242,9 @@ def _in_use(folder: str, owner: str) -> str:
 
 
 def _claim_run_id(fd: int, folder: str, run: Run) -> None:
-    """Take the identity that the folder has, or give it one; all ranks of a run get the same.
+    """Read the identity of the folder, or write a new one; all ranks of a run get the same.
 
-    An identity that was not confirmed is of a training that ended before it had chosen a checkpoint: its traits do not
-    bind. Nor do those of a run without any checkpoints.
+    Traits are only compared if the identity was confirmed (a checkpoint was chosen) and the folder has checkpoints.
     """
     with _mutex(fd):
         about = _read(fd)

@@ -45,14 +45,14 @@ _DTYPES: dict[str, tuple[torch.dtype, str]] = {
     "I64": (torch.int64, "Int64"),
     "U64": (torch.uint64, "UInt64"),
 }
-# dtypes of one byte that can be listed and not loaded
+# one-byte dtypes that can be listed but not loaded
 _LISTED = ("F8_E5M2", "F8_E4M3", "F8_E8M0")
 _NAMES = {dtype: name for name, (dtype, _) in _DTYPES.items()}
 _RANKS = {name: rank for rank, name in enumerate(_DTYPES)}
 
 
 class TensorEntry(NamedTuple):
-    """One tensor of a file: where its bytes are, counted from the start of the file."""
+    """One tensor of a file and its byte range from the start of the file."""
 
     name: str
     dtype: torch.dtype | None
@@ -74,12 +74,12 @@ def write(
         if entry.element_type == TEXT or isinstance(entry.data, bytes):
             raise ArgumentTypeError(
                 f"For 'save_checkpoint', {entry.name!r} is a str, and a safetensors file holds tensors only; "
-                "save it as format='ckpt', or leave it out with choice_func."
+                "save it as format='ckpt', or skip it with choice_func."
             )
         if entry.data.dtype not in _NAMES or entry.name == _METADATA:
             raise ArgumentTypeError(
                 f"save_checkpoint: expected tensors that a safetensors file can hold, got {entry.name!r} of type "
-                f"{entry.element_type}. Save it as format='ckpt', or leave it out with choice_func."
+                f"{entry.element_type}. Save it as format='ckpt', or skip it with choice_func."
             )
         tensors[entry.name] = entry.data
     about = {"format": "ms"}
@@ -110,7 +110,7 @@ def write(
 def read(
     path: Path, choice: Callable[[str], Any] | None = None
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The chosen tensors of a file by name, sorted, each in separate memory; and the file's metadata."""
+    """Read the chosen tensors of a file by sorted name, and its metadata."""
     with path.open("rb", buffering=0) as file:
         slots, about = read_header(file)
         tensors = {
@@ -122,7 +122,7 @@ def read(
 
 
 def checksum_fits(path: Path) -> bool | None:
-    """Whether the checksum of a file fits its tensors; None for a file without one."""
+    """Whether the checksum of a file matches its tensors; None without a checksum."""
     with path.open("rb", buffering=0) as file:
         slots, about = read_header(file)
         if "crc_num" not in about:
@@ -229,10 +229,10 @@ def _compute_checksum(tensors: Any) -> int:
 
 
 def _checksum_bytes(tensor: torch.Tensor) -> bytes | memoryview:
-    """What MindSpore's checksum takes of a tensor: its bytes, but of a single integer n that many zeros.
+    """Bytes of a tensor for MindSpore's checksum: its data, but n zeros for a single integer n.
 
-    That is what Python's ``bytes(array)`` gives, and both sides must count alike. Where MindSpore itself could not
-    (below zero, or gigabytes of zeros), the true bytes are taken.
+    This is the result of Python's ``bytes(array)``, which MindSpore uses. Where MindSpore fails (negative numbers, or
+    gigabytes of zeros), the real bytes are used.
     """
     if not tensor.ndim and tensor.dtype is not torch.bool and not tensor.is_floating_point():
         count = 0 if tensor.is_complex() else int(tensor)

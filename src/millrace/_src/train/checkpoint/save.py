@@ -1,4 +1,4 @@
-"""``save_checkpoint``."""
+"""Save checkpoints: ``save_checkpoint``."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def save_checkpoint(
     format: str = "ckpt",
     **kwargs: Any,
 ) -> None:
-    """Write the parameters of a Cell, or a list or dict of them, to a file that MindSpore reads too.
+    """Write the parameters of a Cell, or a list or dict of them, to a file that MindSpore can read.
 
-    The file is written beside its place and renamed: a process that is killed leaves the old file or the new one. With
-    ``async_save`` (True, "thread" or "process": all are a thread here, which holds no lock of Python's while it writes)
-    the values are copied and the call returns; the next save waits for it, and raises what went wrong. In a training
-    by ``Model`` large values are copied while the next step computes, and its first write to them waits for that.
+    The write is atomic: a killed process leaves the old file or the new one. With ``async_save`` (True, "thread" or
+    "process": all use a thread, which releases the GIL while it writes) the values are copied and the call returns; the
+    next save waits for it, and raises its error. In a training by ``Model`` large values are copied while the next step
+    computes, and the first write to them waits for the copy.
 
     With ``enc_key`` the file is encrypted. ``enc_mode`` "AES-GCM", "AES-CBC" and "SM4-CBC" write MindSpore's format.
-    "AES-GCM" then detects a changed block, and the two others not even that. None of them detects blocks of 64 MiB that
-    were exchanged, repeated or dropped, nor a block of another file under the same key. "AES-GCM-STREAM" detects all of
+    "AES-GCM" then detects a changed block, and the two others not even that. None of them detects 64 MiB blocks that
+    were exchanged, repeated or dropped, or blocks of another file with the same key. "AES-GCM-STREAM" detects all of
     these, and only Millrace reads it.
 
     >>> from millrace import Parameter, Tensor
@@ -114,7 +114,7 @@ def _write(
 
 
 def check_options(integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: Any, format: str) -> None:
-    """Refuse options that cannot be, each or together."""
+    """Check the options and their combinations."""
     if not isinstance(integrated, bool):
         raise ArgumentTypeError(f"The input value must be a bool, but got {type(integrated).__name__}.")
     if not isinstance(asynchronous, (bool, str)):
@@ -140,13 +140,13 @@ def check_options(integrated: Any, asynchronous: Any, key: Any, mode: Any, crc: 
     elif crc and key is not None:
         raise ArgumentValueError(
             "For 'save_checkpoint', crc_check=True and enc_key exclude each other: MindSpore writes a file that "
-            "nothing can load. Leave crc_check out; with enc_mode='AES-GCM-STREAM' the whole file is verified when it "
+            "nothing can load. Omit crc_check; with enc_mode='AES-GCM-STREAM' the whole file is verified when it "
             "is loaded."
         )
 
 
 def check_cipher(key: Any, mode: Any, prefix: str) -> None:
-    """Refuse a key or a mode that no cipher has."""
+    """Check the key and the mode of encryption."""
     if not isinstance(key, (bytes, type(None))):
         raise ArgumentValueError(
             f"The parameter '{prefix}_key' must be isinstance of {(type(None), bytes)}, but got {key}."
@@ -170,7 +170,7 @@ def check_cipher(key: Any, mode: Any, prefix: str) -> None:
 
 @public("train", "millrace")
 def async_ckpt_thread_status() -> bool:
-    """Whether a checkpoint is being written beside the training.
+    """Whether an asynchronous save is running.
 
     >>> async_ckpt_thread_status()
     False
@@ -180,7 +180,7 @@ def async_ckpt_thread_status() -> bool:
 
 @public("train", "millrace")
 def wait_for_checkpoints() -> None:
-    """Wait until what ``save_checkpoint(..., async_save=True)`` began is on the disk; raise what went wrong in it.
+    """Wait for the save that ``save_checkpoint(..., async_save=True)`` started; raises its error.
 
     >>> wait_for_checkpoints()
     """

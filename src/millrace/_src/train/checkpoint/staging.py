@@ -1,9 +1,9 @@
-"""Copies of values for a save beside the training: taken at once, or while the next step computes.
+"""Copy values for an asynchronous save: immediately, or while the next step computes.
 
-A step reads parameters for most of its time and writes them in its end. So the large ones may be copied beside it, and
-the first operation that would write to one of them waits for its copy: no file holds parts of two steps. Operations are
-looked at inside of :func:`watched`, which a Model's training puts around all that runs after a save; only there a copy
-is put off. A save anywhere else copies everything before it returns.
+A step reads parameters most of the time and writes them at its end. Large parameters are therefore copied in parallel
+with the step, and the first operation that writes to one of them waits for its copy: no file mixes two steps. Writes
+are detected inside of :func:`guard_writes`, which a Model's training uses after a save; only there copies are deferred.
+A save anywhere else copies everything before it returns.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .state_entries import StateEntry, raw
 
 __all__ = ["StagingCopy", "wait_for_staging", "stage_entries", "_pending_copies", "guard_writes"]
 
-# bytes from which on threads are worth their start
+# minimum bytes for using threads
 _MANY = 64 << 20
-# bytes of a value whose copy may be put off; smaller ones, such as statistics, are written early
+# minimum bytes for deferred copies; smaller values, such as statistics, are written early in a step
 _LARGE = 1 << 20
 
-# Copies of the last save, by name: their memory has been touched before, which makes the next copy twice as fast.
+# Host buffers of the last save by name: reuse avoids page faults, which halves the copy time.
 _rooms: dict[str, torch.Tensor] = {}
-# What is still being copied: at most one, since a save waits for the one before it.
+# Pending copies: at most one, since a save waits for the previous one.
 _pending_copies: list[StagingCopy] = []
 _here = threading.local()
 
@@ -40,7 +40,7 @@ Pairs = list[tuple[memoryview, memoryview]]
 
 
 class StagingCopy:
-    """Values that are still to be copied; nobody may write to them before."""
+    """Pending copies of values, which must not be written to before."""
 
     def __init__(self, pairs: Pairs, sources: list[torch.Tensor]) -> None:
         self._pairs = pairs
@@ -48,33 +48,33 @@ class StagingCopy:
         self._done = threading.Event()
 
     def run(self) -> None:
-        """Copy; called once, on the thread that writes the file."""
+        """Run the copies; called once, on the writer thread."""
         try:
             _copy_pairs(self._pairs)
         finally:
             self.end()
 
     def end(self) -> None:
-        """Nothing is copied any more, for whatever reason."""
+        """Mark the copies as finished, also after an error."""
         with contextlib.suppress(ValueError):
             _pending_copies.remove(self)
         self._pairs = []
         self._done.set()
 
     def wait(self) -> None:
-        """Return when all is copied."""
+        """Wait until everything is copied."""
         self._done.wait()
 
 
 def wait_for_staging() -> None:
-    """Wait until nothing is being copied: from here on everything may be written to."""
+    """Wait for pending copies; afterwards all values may be written to."""
     for each in list(_pending_copies):
         each.wait()
 
 
 @contextlib.contextmanager
 def guard_writes() -> Iterator[None]:
-    """In here whoever would write to what is still being copied waits for it, so that a save may put copies off."""
+    """Inside this context, writes to values with pending copies wait for them, so that saves may defer copies."""
     before = getattr(_here, "watched", False)
     _here.watched = True
     storage.shared_memory_listeners.append(_wait_before_writing)
@@ -89,13 +89,13 @@ def guard_writes() -> Iterator[None]:
 
 
 def _wait_before_writing(tensor: torch.Tensor) -> None:
-    for copying in tuple(_pending_copies):  # the other thread takes it out when it is done
+    for copying in tuple(_pending_copies):  # the writer thread removes it when done
         if tensor.untyped_storage().data_ptr() in copying.storage_pointers:
             copying.wait()
 
 
 class _Guard(DispatchMode):
-    """Looks at every operation for what it writes to, while something is being copied."""
+    """Dispatch mode that checks the written tensors of every operation while copies are pending."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -106,7 +106,7 @@ class _Guard(DispatchMode):
 
 
 def _written_tensors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors that an operation writes to; of operations that are not PyTorch's own, all that it is given."""
+    """The tensors that an operation writes to; for non-PyTorch operations, all its arguments."""
     operator = describe_operator(func)
     known = operator.name.startswith("aten::")
     if known and not operator.is_mutable:
@@ -123,9 +123,9 @@ def _written_tensors(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def stage_entries(entries: list[StateEntry]) -> tuple[list[StateEntry], StagingCopy]:
-    """The entries with their values in host memory of their own, and what is left to copy there.
+    """Copy entries to host buffers; returns the staged entries and the pending copies.
 
-    Wait for the last writer before: it reads that memory.
+    Wait for the previous writer first: it reads these buffers.
     """
     rooms: dict[str, torch.Tensor] = {}
     staged, now, later, sources = [], Pairs(), Pairs(), []
@@ -158,10 +158,10 @@ def stage_entries(entries: list[StateEntry]) -> tuple[list[StateEntry], StagingC
 
 
 def _copy_pairs(pairs: Pairs) -> None:
-    """Copy bytes, on a few threads where there are many.
+    """Copy bytes, on a few threads if they are many.
 
-    PyTorch's own copy splits each tensor among its threads and waits for them at its end, which costs ten times as much
-    where cores are shared; these threads meet once.
+    PyTorch's copy splits each tensor among its threads and joins them, which costs ten times as much on shared cores;
+    these threads are joined once.
     """
     total = sum(len(source) for _, source in pairs)
     threads = min(4, available_cores()) if total >= _MANY else 1
@@ -178,7 +178,7 @@ def _copy_pairs(pairs: Pairs) -> None:
 
     def copy(job: Pairs) -> None:
         for target, source in job:
-            # numpy lets other threads run while it copies
+            # numpy releases the GIL while it copies
             np.copyto(np.frombuffer(target, np.uint8), np.frombuffer(source, np.uint8))
 
     if threads == 1:

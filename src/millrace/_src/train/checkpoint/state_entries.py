@@ -1,4 +1,4 @@
-"""What goes into a checkpoint: names with tensors or texts, taken from whatever a user may save."""
+"""Entries of a checkpoint: names with tensors or strings, from any object that can be saved."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["DTYPES_BY_NAME", "TEXT", "StateEntry", "append_dict_entries", "entri
 log = get_logger(__name__)
 
 TEXT = "str"
-# The name of an element type in a file -> the type. MindSpore writes complex numbers, and cannot read them; we can.
+# Dtype name in a file -> dtype. MindSpore writes complex numbers but cannot read them; Millrace can.
 DTYPES_BY_NAME: dict[str, DType] = {str(dtype): dtype for dtype in TORCH_DTYPES}
 
 Choice = Callable[[str], Any] | None
 
 
 class StateEntry(NamedTuple):
-    """One value to be written: a tensor of PyTorch, or the bytes of a text."""
+    """One value to write: a PyTorch tensor, or the bytes of a string."""
 
     name: str
     element_type: str
@@ -46,7 +46,7 @@ class StateEntry(NamedTuple):
 
 
 def entries_of(save_obj: Any, choice: Choice = None) -> list[StateEntry]:
-    """The entries of a Cell, a list or a dict, in MindSpore's order; ``choice`` says which names are wanted."""
+    """The entries of a Cell, a list or a dict, in MindSpore's order; ``choice`` selects names."""
     wanted = [(name, value) for name, value in _named_values(save_obj) if choice is None or choice(name)]
     return _remove_duplicates(_create_entry(name, value) for name, value in wanted)
 
@@ -73,7 +73,7 @@ def _named_values(save_obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _listed_values(items: list[Any]) -> Iterator[tuple[str, Any]]:
-    """A list of parameters, or of dicts with "name" and "data"; its first element says which."""
+    """Names and values of a list of parameters, or of dicts with "name" and "data"."""
     for item in items:
         if not isinstance(items[0], dict):
             if not isinstance(item, Parameter):
@@ -98,7 +98,7 @@ def _listed_values(items: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def append_dict_entries(append_dict: Any) -> list[StateEntry]:
-    """The entries of ``append_dict``: numbers become tensors of no axes, a generator its state."""
+    """The entries of ``append_dict``: numbers become 0-d tensors, generators their state."""
     if append_dict is None:
         return []
     if not isinstance(append_dict, dict):
@@ -118,7 +118,7 @@ def append_dict_entries(append_dict: Any) -> list[StateEntry]:
 
 def _create_entry(name: str, value: Any) -> StateEntry:
     if isinstance(value, str):
-        # at least one character, as numpy has it: the empty text is a NUL
+        # at least one character, as in numpy: the empty string is a NUL
         return StateEntry(name, TEXT, (0,), (value or "\0").encode("utf-32-le", "surrogatepass"))
     if isinstance(value, Tensor) and value.dtype is mstype.string:
         raise ArgumentTypeError(
@@ -129,7 +129,7 @@ def _create_entry(name: str, value: Any) -> StateEntry:
 
 
 def _remove_duplicates(entries: Iterable[StateEntry]) -> list[StateEntry]:
-    """Of two values with one name the later is written, in the place of the first, as in MindSpore; it is said."""
+    """Keep the later of two values with one name, at the position of the first, as in MindSpore; logs a warning."""
     by_name: dict[str, StateEntry] = {}
     for entry in entries:
         if entry.name in by_name and by_name[entry.name].data is not entry.data:
@@ -141,7 +141,7 @@ def _remove_duplicates(entries: Iterable[StateEntry]) -> list[StateEntry]:
 
 
 def on_host(data: torch.Tensor) -> torch.Tensor:
-    """The elements in C order in host memory: the tensor itself where it is so."""
+    """The tensor in C order in host memory; the tensor itself if it already is."""
     if data.is_conj() or data.is_neg():
         data = data.resolve_conj().resolve_neg()
     return data.cpu().contiguous()

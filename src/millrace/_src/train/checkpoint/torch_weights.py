@@ -1,4 +1,4 @@
-"""Weights that PyTorch saved: ``.pth`` and ``.pt``, read as data only, and how its names differ from MindSpore's."""
+"""Read PyTorch weight files (``.pth``, ``.pt``) as data only, and map parameter names between PyTorch and MindSpore."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from millrace._src.core.errors import CheckpointError
 __all__ = ["ENDINGS", "read_torch", "parameter_role", "to_millrace", "to_torch"]
 
 ENDINGS = (".pth", ".pt", ".bin")
-# Where programs put the weights inside of what they save.
+# Common keys of the weights in saved dicts.
 _INSIDE = ("state_dict", "model_state_dict", "model", "net", "network", "module", "params", "weights", "ema")
-# The last word of a name -> what it is, whoever named it.
+# Last component of a name -> role of the parameter, for both frameworks.
 _ROLES = {
     "gamma": "weight",
     "embedding_table": "weight",
@@ -35,15 +35,15 @@ _BACK = {
 
 
 def read_torch(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
-    """The tensors of a file of PyTorch by name, and the names of what is none. Nothing in the file is run."""
+    """Tensors of a PyTorch file by name, and the names of other objects. No code in the file is executed."""
     try:
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
-    except Exception as error:  # PyTorch lets whatever its parsers meet pass
+    except Exception as error:  # PyTorch's parsers raise arbitrary errors
         reason = (str(error) or type(error).__name__).splitlines()[0]
         if isinstance(error, pickle.UnpicklingError) and "GLOBAL" in str(error).upper():
             raise CheckpointError(
-                f"{path} holds more than weights, and is not loaded: that would run code of whoever wrote it. Save "
-                f"net.state_dict() instead of the net. PyTorch says: {reason}"
+                f"{path} contains more than weights and is not loaded, since that could execute code. Save "
+                f"model.state_dict() instead of the model. PyTorch's error: {reason}"
             ) from None
         raise CheckpointError(f"{path} is no whole file of PyTorch: {reason}") from None
     return _split_tensors(_find_state_dict(content), path)
@@ -55,7 +55,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _find_state_dict(content: Any) -> Any:
-    """The dict of tensors, wherever in the file it lies."""
+    """Find the dict of tensors in the contents of a file."""
     while isinstance(content, dict) and not any(
         isinstance(value, torch.Tensor) for value in content.values()
     ):
@@ -78,7 +78,7 @@ def _split_tensors(content: Any, path: Path) -> tuple[dict[str, torch.Tensor], l
 
 
 def parameter_role(name: str) -> tuple[str, str]:
-    """The layer of a parameter, and what the parameter is in it, the same for both frameworks.
+    """Layer and role of a parameter, equal for both frameworks.
 
     >>> parameter_role("net.bn.gamma"), parameter_role("net.bn.weight")
     (('net.bn', 'weight'), ('net.bn', 'weight'))
@@ -88,9 +88,9 @@ def parameter_role(name: str) -> tuple[str, str]:
 
 
 def to_millrace(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
-    """PyTorch's names -> MindSpore's, as well as names and shapes tell; counters of batches have none.
+    """Map PyTorch's names to MindSpore's by names and shapes; batch counters are omitted.
 
-    A weight of one axis beside a bias is a normalisation's; a weight in a layer called "emb..." is a table.
+    A 1-d weight with a bias belongs to a normalization layer; a weight in a layer named "emb..." is an embedding table.
 
     >>> to_millrace(
     ...     {"bn.weight": torch.ones(2), "bn.running_mean": torch.ones(2), "emb.weight": torch.ones(3, 2)}
@@ -123,7 +123,7 @@ def to_millrace(tensors: dict[str, torch.Tensor]) -> dict[str, str]:
 
 
 def to_torch(names: list[str]) -> dict[str, str]:
-    """MindSpore's names -> PyTorch's.
+    """Map MindSpore's names to PyTorch's.
 
     >>> to_torch(["bn.gamma", "bn.moving_variance", "fc.weight"])
     {'bn.gamma': 'bn.weight', 'bn.moving_variance': 'bn.running_var', 'fc.weight': 'fc.weight'}

@@ -1,8 +1,7 @@
-"""One file from which a training goes on: parameters, optimizer, loss scale, step, random numbers, place in the data.
+"""Training state files: parameters, optimizer, loss scale, step, random states, data position.
 
-It is a checkpoint like any other, which MindSpore loads too. What is more than parameters stands in it as arrays of
-bytes: ``millrace.training`` is JSON, ``millrace.random.*`` are the states of generators, ``millrace.kept.*`` what
-callbacks keep.
+A state file is an ordinary checkpoint that MindSpore can load. Additional values are byte arrays:
+``millrace.training`` is JSON, ``millrace.random.*`` are generator states, ``millrace.kept.*`` are callback tensors.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ __all__ = [
     "save_training",
 ]
 
-# What begins the names of entries that are ours, and that no net has.
+# Reserved prefix of Millrace's entries.
 NAMESPACE = "millrace."
 _ABOUT = NAMESPACE + "training"
 _RANDOM = NAMESPACE + "random."
@@ -64,10 +63,10 @@ log = get_logger(__name__)
 @public("train", "millrace")
 @dataclasses.dataclass(frozen=True)
 class TrainingState:
-    """Where a training stood; made by :func:`load_training`.
+    """Position of a saved training, returned by :func:`load_training`.
 
     ``data`` goes to ``create_dict_iterator(state=...)`` or ``dataset.epochs(n, state=...)``; None if none was saved.
-    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` those of the epoch under way.
+    ``epoch`` counts finished epochs, ``step`` all steps, ``step_in_epoch`` the steps of the current epoch.
     """
 
     step: int
@@ -75,7 +74,7 @@ class TrainingState:
     step_in_epoch: int
     data: dict[str, Any] | None
     extra: Any
-    # tensors that callbacks of a Model's training had kept
+    # tensors of the callbacks of a Model's training
     callbacks: dict[str, Tensor] = dataclasses.field(default_factory=dict)
 
 
@@ -92,12 +91,12 @@ def save_training(
     format: str = "ckpt",
     enc_key: bytes | None = None,
 ) -> None:
-    """Save everything that a training needs to go on: cells, random numbers, and the place in the data.
+    """Save everything that a training needs to resume: cells, random states, and the data position.
 
-    ``cells`` are the net, the optimizer and whatever else has parameters, as a training step that holds them all;
-    ``data`` is the iterator that batches come from; ``extra`` is anything that JSON can say. A run that is killed and
-    resumed from this file ends with the same bits as one that was not. The file carries a checksum. With ``enc_key``
-    (16, 24 or 32 bytes) it is encrypted in the mode "AES-GCM-STREAM" instead, which verifies the whole file.
+    ``cells`` are the network, the optimizer and other cells with parameters, or a training step that holds them all;
+    ``data`` is the iterator of the batches; ``extra`` is any JSON value. A run that is killed and resumed from this
+    file ends with the same bits as an uninterrupted run. The file has a checksum. With ``enc_key`` (16, 24 or 32 bytes)
+    it is encrypted in the mode "AES-GCM-STREAM" instead, which verifies the whole file.
 
     >>> import numpy as np
     >>> import millrace.dataset as ds
@@ -111,7 +110,7 @@ def save_training(
     (1, 1)
     """
     if not cells:
-        raise ArgumentValueError("For 'save_training', give the net, and the optimizer after it.")
+        raise ArgumentValueError("For 'save_training', pass the network, followed by the optimizer.")
     values = dict(_named_values(cells))
     for name in values:
         if name.startswith(NAMESPACE):
@@ -140,7 +139,7 @@ def training_state_entries(
     extra: Any = None,
     run: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What is saved beside parameters, for ``append_dict``; ``run`` is the identity of the run."""
+    """Additional entries of a training state for ``append_dict``; ``run`` is the identity of the run."""
     about = {
         "version": _VERSION,
         "step": step,
@@ -156,8 +155,8 @@ def training_state_entries(
         text = json.dumps(about)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(
-            f"For 'save_training', 'data' must be an iterator of a dataset or its state(), and 'extra' what JSON can "
-            f"say, but got data {type(data).__name__} and extra {extra!r}: {error}."
+            f"For 'save_training', 'data' must be an iterator of a dataset or its state(), and 'extra' a JSON "
+            f"value, but got data {type(data).__name__} and extra {extra!r}: {error}."
         ) from None
     entries: dict[str, Any] = {"epoch_num": epoch, "step_num": step}
     entries |= {_RANDOM + name: wrap(state) for name, state in random.get_rng_states().items()}
@@ -165,7 +164,7 @@ def training_state_entries(
 
 
 def position_entries(position: Any, run: Run | None = None) -> dict[str, Any]:
-    """The same for where a Model's training stands."""
+    """Entries for the position of a Model's training."""
     about = training_state_entries(
         position.data,
         position.step,
@@ -179,12 +178,11 @@ def position_entries(position: Any, run: Run | None = None) -> dict[str, Any]:
 
 @public("train", "millrace")
 def load_training(ckpt_file_name: str, *cells: Cell, dec_key: bytes | None = None) -> TrainingState:
-    """Put everything back as :func:`save_training` found it; what is to be handed to the loop is returned.
+    """Restore a state saved by :func:`save_training`; returns the position for the training loop.
 
-    All or nothing: a cell whose parameters are not in the file, or have another shape or type, leaves every cell as it
-    was. Make the iterator with the state that is returned after this call, which sets the seed of the run. A file
-    without a checksum is refused: a file that was cut off between two values has lost it. ``dec_key`` is the
-    ``enc_key`` that the file was saved with.
+    If parameters of a cell are missing in the file, or differ in shape or type, no cell is changed. Create the iterator
+    with the returned state after this call, which sets the seed of the run. A file without a checksum is refused, since
+    it may be truncated. ``dec_key`` is the ``enc_key`` of the file.
     """
     check_cipher(dec_key, encrypted_stream.MODE, "dec")
     return restore(ckpt_file_name, cells, dec_key)
@@ -196,7 +194,7 @@ def restore(
     dec_key: bytes | None = None,
     accept: Callable[[dict[str, Any] | None], None] = lambda run: None,
 ) -> TrainingState:
-    """Put a training file back; ``accept`` gets the identity of its run before anything changes, and may refuse it."""
+    """Restore a training file; ``accept`` gets the identity of its run first, and may refuse it."""
     format = "safetensors" if str(ckpt_file_name).endswith(".safetensors") else "ckpt"
     name = resolve_load_path(ckpt_file_name, format)
     values, verified = read_verified(
@@ -204,8 +202,8 @@ def restore(
     )
     if not is_resumable(values):
         why = (
-            f"it holds {len(values)} values and no state of a training, so that a run cannot go on from it: it is "
-            "torn, or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
+            f"it holds {len(values)} values and no state of a training, so that a run cannot resume from it: it is "
+            "damaged, or was saved by save_checkpoint and not by save_training or ModelCheckpoint"
         )
         raise checkpoint_load_error(name, Path(name), format, CheckpointError(why))
     if not verified:
@@ -215,7 +213,7 @@ def restore(
 
 
 def _check_unverified(values: dict[str, Any], name: str, format: str) -> None:
-    """Refuse a file without a checksum, but for safetensors files of release 0.2, which cannot be cut unnoticed."""
+    """Refuse a file without a checksum, except safetensors files of release 0.2, in which truncation is detected."""
     if format == "safetensors" and _parse_description(values, name)["version"] == 1:
         log.warning(
             "%s was saved by release 0.2 without a checksum: changed bytes in it are not noticed. The next save adds "
@@ -232,21 +230,21 @@ def _check_unverified(values: dict[str, Any], name: str, format: str) -> None:
 
 
 def is_resumable(values: dict[str, Any]) -> bool:
-    """Whether a training can go on from what a file holds."""
+    """Whether a file contains a training state."""
     return _ABOUT in values
 
 
 def restore_cells(values: dict[str, Any], cells: Iterable[Cell], file: str) -> TrainingState:
-    """Write the values of a file into cells and generators."""
+    """Write the values of a file into cells and random generators."""
     about = _parse_description(values, file)
     targets = list(_named_values(cells))
     _check_values(targets, values, file)
-    _restore_random(about, values, file)  # before anything else is changed: it may be damaged
+    _restore_random(about, values, file)  # first, since it may be damaged
     for name, target in targets:
         if name in values:
             with torch.no_grad():
                 target._torch.copy_(values[name]._torch)
-    _restore_random(about, values, file)  # a parameter that had no values yet may have sampled some
+    _restore_random(about, values, file)  # again, since lazy parameters may have sampled values
     kept = {
         name.removeprefix(_KEPT): value
         for name, value in values.items()
@@ -258,7 +256,7 @@ def restore_cells(values: dict[str, Any], cells: Iterable[Cell], file: str) -> T
 
 
 def _restore_random(about: dict[str, Any], values: dict[str, Any], file: str) -> None:
-    """Put the seed and the generators back as they were saved; they stay as they are if one of them is damaged."""
+    """Restore seed and generators; nothing is changed if one of them is damaged."""
     seed, states, shared = seeds.get_seed(), random.get_rng_states(), rng.global_state()
     try:
         if about["seed"] is not None:
@@ -291,7 +289,7 @@ _COUNTS = ("step", "epoch", "step_in_epoch")
 
 
 def _parse_description(values: dict[str, Any], file: str) -> dict[str, Any]:
-    """The state of a training as JSON has it; every field has the type that it was saved with."""
+    """Parse the JSON of a training state and check the types of its fields."""
     try:
         about = json.loads(values[_ABOUT].asnumpy().tobytes())
         version = about["version"]
@@ -300,7 +298,7 @@ def _parse_description(values: dict[str, Any], file: str) -> dict[str, Any]:
     if version not in _READABLE or isinstance(version, bool):
         raise CheckpointError(
             f"{file} was saved by another release (its state has version {str(version)[:20]}, this one reads "
-            f"{_VERSION}): load its parameters with load_checkpoint, and begin the run anew."
+            f"{_VERSION}): load its parameters with load_checkpoint, and restart the run."
         )
     seed, run = about.get("seed"), about.get("run")
     if (
@@ -316,13 +314,13 @@ def _parse_description(values: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _named_values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers of several cells, each once; two of one name cannot both be saved."""
+    """Parameters and buffers of cells by name, each once; raises an error for duplicate names."""
     seen: dict[str, Tensor] = {}
     for cell in cells:
         if not isinstance(cell, Cell):
             raise ArgumentTypeError(
-                f"For 'save_training' and 'load_training', a Cell (net, optimizer, training step) is wanted, but got "
-                f"{type(cell).__name__}."
+                f"For 'save_training' and 'load_training', expected a Cell (network, optimizer, training step), "
+                f"but got {type(cell).__name__}."
             )
         parameters = [(param.name, param) for _, param in cell.parameters_and_names()]
         for name, value in [*parameters, *cell.named_buffers()]:
@@ -331,8 +329,8 @@ def _named_values(cells: Iterable[Cell]) -> Iterator[tuple[str, Tensor]]:
                 yield name, value
             elif seen[name] is not value:
                 raise ArgumentValueError(
-                    f"Two parameters are named {name!r}, so that one of them would be lost; give one of the cells a "
-                    "name of its own (Cell.update_parameters_name), or the parameter (name=...)."
+                    f"Two parameters are named {name!r}, so that one of them would be lost. Rename the "
+                    "parameters of one cell (Cell.update_parameters_name), or the parameter (name=...)."
                 )
 
 
@@ -351,5 +349,5 @@ def _check_values(targets: list[tuple[str, Tensor]], values: dict[str, Any], fil
         if isinstance(saved, Parameter) and (saved.shape, saved.dtype) != (target.shape, target.dtype):
             raise ParameterMismatch(
                 f"{name!r} is {saved.dtype}{list(saved.shape)} in {file}, and {target.dtype}{list(target.shape)} here. "
-                "Build net and optimizer as they were when it was saved."
+                "Build the network and the optimizer as they were when it was saved."
             )

@@ -1,4 +1,4 @@
-"""Weights of other frameworks as parameters, and back; with a table of what went where."""
+"""Convert PyTorch weights to parameters and back, with a table of the mapping."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Conversion", "NameMapping", "convert_checkpoint", "load_torch"]
 
 
 class NameMapping(NamedTuple):
-    """One value: its name in the source, its shape, its name in the target ("" if it has none), and why."""
+    """Mapping of one value: source name, shape, target name ("" if unmatched), and the reason."""
 
     source: str
     shape: tuple[int, ...]
@@ -34,10 +34,10 @@ class NameMapping(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """What a conversion did. Printed, it is the table of what went where.
+    """Result of a conversion; printing it shows the mapping table.
 
-    ``values`` are the parameters by their new names, ``moves`` says where each came from, ``missing`` are the
-    parameters of the net that got none.
+    ``values`` are the parameters by their new names, ``moves`` the mappings, ``missing`` the parameters of the network
+    without a value.
     """
 
     values: dict[str, Any]
@@ -46,11 +46,11 @@ class Conversion(NamedTuple):
 
     @property
     def unused(self) -> list[str]:
-        """The names in the source that found no place."""
+        """Unmatched names of the source."""
         return [move.source for move in self.moves if not move.target]
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """The table: source, shape, target, why."""
+        """Rows of the table: source, shape, target, reason."""
         rows = [(move.source, _format_shape(move.shape), move.target or "-", move.why) for move in self.moves]
         return rows + [("-", "", name, "nothing in the source fits") for name in self.missing]
 
@@ -59,9 +59,7 @@ class Conversion(NamedTuple):
         widths = [max(len(row[n]) for row in rows) for n in range(3)]
         lines = ["  ".join([*(row[n].ljust(widths[n]) for n in range(3)), row[3]]).rstrip() for row in rows]
         moved = sum(1 for move in self.moves if move.target)
-        end = (
-            f"{moved} moved, {len(self.unused)} of the source unused, {len(self.missing)} of the net missing"
-        )
+        end = f"{moved} moved, {len(self.unused)} of the source unused, {len(self.missing)} of the network missing"
         return "\n".join([*lines, end])
 
 
@@ -79,13 +77,13 @@ def convert_checkpoint(
     by: Literal["name", "order"] = "name",
     to: Literal["millrace", "torch"] = "millrace",
 ) -> Conversion:
-    """Turn weights of PyTorch (``.pth``, ``.pt``, ``.safetensors``) into parameters, or a checkpoint into PyTorch's.
+    """Convert PyTorch weights (``.pth``, ``.pt``, ``.safetensors``) to parameters, or a checkpoint to PyTorch's names.
 
-    Names are translated by rule: ``weight`` and ``bias`` of normalisations become ``gamma`` and ``beta``, running
-    means ``moving_mean``, tables of embeddings ``embedding_table``. `name_map` gives names one by one and goes first;
-    `rules` are regular expressions and what to write for them. With a `net` its own names decide, and shapes are
-    checked; `by` "order" pairs layer by layer in their order, whatever they are called. `target` is the file to
-    write; ``to="torch"`` turns names round and leaves out what an optimizer keeps.
+    Names are mapped by rule: ``weight`` and ``bias`` of normalization layers become ``gamma`` and ``beta``, running
+    means ``moving_mean``, embedding tables ``embedding_table``. `name_map` maps single names and takes precedence;
+    `rules` are regular expressions with replacements. With a `net` its parameter names decide, and shapes are checked;
+    `by` "order" matches layers by order, independent of names. `target` is the file to write; ``to="torch"`` maps names
+    in the other direction and omits optimizer states.
 
     >>> import torch
     >>> from millrace import nn
@@ -95,7 +93,7 @@ def convert_checkpoint(
     source         shape  target
     module.weight  1x2    weight  without 'module.'
     module.bias    1      bias    without 'module.'
-    2 moved, 0 of the source unused, 0 of the net missing
+    2 moved, 0 of the source unused, 0 of the network missing
     """
     if by not in ("name", "order") or to not in ("millrace", "torch"):
         raise ArgumentValueError(
@@ -108,7 +106,7 @@ def convert_checkpoint(
         )
     if by == "order" and net is None:
         raise ArgumentValueError(
-            "For 'convert_checkpoint', by='order' pairs with the layers of a net: give net=..."
+            "For 'convert_checkpoint', by='order' needs the layers of a network: pass net=..."
         )
     tensors, left = _read_tensors(source)
     moves: dict[str, NameMapping]
@@ -126,7 +124,7 @@ def convert_checkpoint(
 
 @public("train", "millrace")
 def load_torch(source: str, net: Cell, **options: Any) -> Conversion:
-    """Weights of PyTorch straight into a net: :func:`convert_checkpoint` without a file.
+    """Load PyTorch weights into a network: :func:`convert_checkpoint` without a target file.
 
     >>> import torch
     >>> from millrace import nn
@@ -183,7 +181,7 @@ def _map_to_torch(tensors: dict[str, torch.Tensor]) -> dict[str, NameMapping]:
 
 
 def _map_by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
-    """Names that are equal in both, but for how a layer calls its parameters and for one prefix."""
+    """Match names that are equal except for parameter naming conventions and one prefix."""
     names_by_role = {parameter_role(name): name for name in wanted}
     best: tuple[int, str] = (-1, "")
     for prefix in sorted({"", *(_head(name) for name in tensors)}, key=len):
@@ -202,7 +200,7 @@ def _map_by_name(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter])
         )
         why = f"without {prefix!r}" if prefix and target else "by rule" if target and target != name else ""
         mappings[name] = _check_mapping(
-            name, tensor, target, wanted, why or ("" if target else "the net has no such name")
+            name, tensor, target, wanted, why or ("" if target else "the network has no such name")
         )
     return mappings
 
@@ -212,7 +210,7 @@ def _head(name: str) -> str:
 
 
 def _map_by_order(tensors: dict[str, torch.Tensor], wanted: dict[str, Parameter]) -> dict[str, NameMapping]:
-    """Layer by layer in their order; inside of a layer by what a parameter is, else in order too."""
+    """Match layers by order; within a layer match parameters by role, else by order."""
     here, there = (
         _group_by_layer(list(wanted)),
         _group_by_layer([n for n in tensors if not n.endswith("num_batches_tracked")]),
@@ -258,11 +256,15 @@ def _map_by_user_rules(
     mappings = {}
     for name, new in new_names.items():
         if net is None:
-            mappings[name] = NameMapping(name, tuple(tensors[name].shape), new, "as told")
+            mappings[name] = NameMapping(name, tuple(tensors[name].shape), new, "by name_map or rules")
         else:
             target = new if new in wanted else None
             mappings[name] = _check_mapping(
-                name, tensors[name], target, wanted, "as told" if target else f"the net has no {new!r}"
+                name,
+                tensors[name],
+                target,
+                wanted,
+                "by name_map or rules" if target else f"the network has no {new!r}",
             )
     return mappings
 
@@ -270,7 +272,7 @@ def _map_by_user_rules(
 def _check_mapping(
     name: str, tensor: torch.Tensor, target: str | None, wanted: dict[str, Parameter], why: str
 ) -> NameMapping:
-    """A move to a place of the net, unless the shape forbids it; axes of length 1 may come and go."""
+    """Map a value to a parameter of the network if the shapes match; axes of length 1 may differ."""
     shape = tuple(tensor.shape)
     if target is not None and shape != wanted[target].shape:
         there = wanted[target].shape

@@ -1,1 +1,1 @@
-"""Export."""
+"""Export of networks to ONNX files and archives."""

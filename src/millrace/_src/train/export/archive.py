@@ -1,4 +1,4 @@
-"""``export`` and ``load``: a net as an ONNX file, or as an archive of Millrace's own."""
+"""``export`` and ``load``: networks as ONNX files or as Millrace archives (``.mindir``)."""
 
 from __future__ import annotations
 
@@ -44,18 +44,17 @@ log = get_logger(__name__)
 
 FORMATS = ("AIR", "ONNX", "MINDIR")
 PROGRAM, WEIGHTS, ABOUT, ONNX = "program.json", "weights.safetensors", "servable.json", "model.onnx"
-# Numbers of rows that a net is recorded with when any number is to do; 1 and 2 are special to some operations.
+# Row counts used for capturing a network with a dynamic number of rows; some operations treat 1 and 2 specially.
 ROWS = (5, 7, 11)
 
 
 @public("train", "millrace")
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> None:
-    """Write a net, as it computes on inputs of these shapes, into a file.
+    """Export a network for inputs of these shapes to a file.
 
-    "ONNX" is what other runtimes read (``.onnx``, opset 17). "MINDIR" writes an archive of Millrace's own
-    (``.mindir``), which :func:`load` and ``nn.GraphCell`` read and MindSpore does not. The net is exported as it
-    predicts: Dropout and BatchNorm do not train in it. ``Tensor(shape=[None, 3, 32, 32], dtype=...)`` as an input
-    exports it for any number of rows.
+    "ONNX" is for other runtimes (``.onnx``, opset 17). "MINDIR" writes a Millrace archive (``.mindir``), which
+    :func:`load` and ``nn.GraphCell`` can read and MindSpore cannot. The network is exported in evaluation mode.
+    ``Tensor(shape=[None, 3, 32, 32], dtype=...)`` as an input exports it for any number of rows.
 
     >>> from millrace import nn
     >>> export(nn.Dense(2, 1), Tensor([[1.0, 2.0]]), file_name="net", file_format="MINDIR")
@@ -78,7 +77,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         )
     if not inputs or not all(isinstance(each, Tensor) for each in inputs):
         raise ArgumentTypeError(
-            "For 'export', give the inputs of the net as Tensors, whose shapes and types it is exported for."
+            "For 'export', pass the inputs of the network as Tensors with their shapes and dtypes."
         )
     trains = net.training
     net.set_train(False)
@@ -99,7 +98,7 @@ def _add_extension(name: str, ending: str) -> str:
 
 
 class _View(torch.nn.Module):
-    """A Cell as a module of PyTorch, for its exporter: while it runs, the parameters hold the module's tensors."""
+    """A Cell as a PyTorch module for the exporter; while it runs, the parameters use the module's tensors."""
 
     cell: Cell
     pairs: list[tuple[Any, torch.nn.Parameter]]
@@ -126,7 +125,7 @@ class _View(torch.nn.Module):
 
 
 def _is_open(tensor: Any) -> bool:
-    """Whether its number of rows is left open."""
+    """Whether its number of rows is dynamic."""
     lengths = tensor.shape
     if any(length < 0 for length in lengths[1:]) or lengths[:1] == (-2,):
         raise ArgumentValueError(
@@ -136,7 +135,7 @@ def _is_open(tensor: Any) -> bool:
 
 
 def _fill_open_inputs(inputs: Sequence[Any], rows: int) -> list[Any]:
-    """The inputs, with zeros in so many rows for those that say only what they are."""
+    """The inputs, with zeros of this number of rows for dynamic inputs."""
     return [
         Tensor(torch.zeros((rows, *each.shape[1:]), dtype=to_torch_dtype(each.dtype)))
         if _is_open(each)
@@ -154,7 +153,7 @@ def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
     modes.set_mode(modes.PYNATIVE_MODE)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of shapes that are fixed: they are, as in MindSpore
+            warnings.simplefilter("ignore")  # warnings about fixed shapes, which are intended as in MindSpore
             torch.onnx.export(
                 _View(net).eval(), tuple(each._torch for each in inputs), path + ".part",
                 dynamo=False, input_names=names, opset_version=17, dynamic_axes=axes or None,
@@ -165,7 +164,7 @@ def _write_onnx(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
 
 
 def capture_forward(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[torch.Tensor]]:
-    """A net's forward pass as plain data, and its tensors; for any number of rows where an input leaves it open."""
+    """Capture the forward pass of a network as plain data with its tensors; supports a dynamic number of rows."""
     if not any(_is_open(each) for each in inputs):
         return _capture(net, inputs)
     captures = [_capture(net, _fill_open_inputs(inputs, rows)) for rows in ROWS]
@@ -173,8 +172,8 @@ def capture_forward(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], l
     for _, variant_tensors in captures[1:]:
         if [each.shape for each in variant_tensors] != [each.shape for each in tensors]:
             raise OperationError(
-                "the net cannot be exported for any number of rows: it keeps a constant whose shape follows from that "
-                "number. Make it in 'construct' with an operation, or export the net for one number"
+                "the network cannot be exported for any number of rows: it has a constant whose shape depends on that "
+                "number. Create it in 'construct' with an operation, or export for a fixed number"
             )
         if not all(map(_same_bits, tensors, variant_tensors)):
             raise OperationError(
@@ -212,7 +211,7 @@ def _capture(net: Cell, inputs: Sequence[Any]) -> tuple[dict[str, Any], list[tor
 
 
 def _names_of(net: Cell, count: int) -> list[str]:
-    """What the net's ``construct`` calls its inputs; x, or x0, x1 ... where it does not say."""
+    """Input names from the network's ``construct``; x, or x0, x1 ... if it has none."""
     named = [
         each.name
         for each in inspect.signature(type(net).construct).parameters.values()
@@ -229,16 +228,16 @@ def write_archive(
     tensors: Sequence[torch.Tensor],
     extra_files: dict[str, bytes] | None = None,
 ) -> None:
-    """Write what was recorded; `extra_files` are files that go into the archive beside it.
+    """Write a captured program; `extra_files` are added to the archive.
 
-    It is checked as :func:`load` will check it, so that no archive is written that cannot be read.
+    The program is checked as in :func:`load`, so that every written archive can be read.
     """
     plain = json.dumps({"format": "millrace", **described})
     try:
         SerializedProgram(json.loads(plain), list(tensors))
     except FormatError as error:
         raise OperationError(f"the network cannot be exported: {error.message}") from error
-    files = require("safetensors.torch", extra="train", purpose="writing an archive of a net")
+    files = require("safetensors.torch", extra="train", purpose="writing an archive of a network")
     weights = {str(index): each.cpu().contiguous() for index, each in enumerate(tensors)}
     with zipfile.ZipFile(path + ".part", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(PROGRAM, plain)
@@ -258,13 +257,14 @@ def _write_archive(net: Cell, inputs: tuple[Any, ...], path: str) -> None:
         )
     write_archive(path, described, tensors)
     log.warning(
-        "%s is an archive of Millrace's own: MindSpore cannot read it; file_format='ONNX' is for others", path
+        "%s is a Millrace archive, which MindSpore cannot read. Use file_format='ONNX' for other runtimes",
+        path,
     )
 
 
 @public("train", "millrace")
 def load(file_name: str, **kwargs: Any) -> SerializedProgram:
-    """The graph in an archive that :func:`export` wrote, for ``nn.GraphCell``. MindSpore's own files are refused."""
+    """Load the graph of an archive of :func:`export` for ``nn.GraphCell``. MindSpore's files are refused."""
     if not isinstance(file_name, str):
         raise ArgumentTypeError(
             f"For 'load', the argument 'file_name' must be string, but got {type(file_name)}."
@@ -283,7 +283,7 @@ def load(file_name: str, **kwargs: Any) -> SerializedProgram:
 
 
 def read_archive(path: str) -> dict[str, bytes]:
-    """The members of an archive by name. FormatError where the file is damaged, or holds anything but these."""
+    """Read the members of an archive by name. Raises FormatError for a damaged file or unknown members."""
     most = limits.ARCHIVE
     allowed = {
         PROGRAM: most.program_bytes,
@@ -300,7 +300,7 @@ def read_archive(path: str) -> dict[str, bytes]:
 
 
 def read_program(members: dict[str, bytes], path: str) -> dict[str, Any]:
-    """The program of an archive as plain data, unchecked."""
+    """Read the program of an archive as unchecked plain data."""
     if PROGRAM not in members:
         raise FormatError(f"no archive of Millrace: it has no {PROGRAM}", file=path)
     try:
@@ -313,7 +313,7 @@ def read_program(members: dict[str, bytes], path: str) -> dict[str, Any]:
 
 
 def parse_program(members: dict[str, bytes], path: str) -> SerializedProgram:
-    """The graph of an archive's members, checked."""
+    """Parse and check the program of an archive."""
     described = read_program(members, path)
     try:
         return SerializedProgram(described, _parse_weights(members.get(WEIGHTS, b"")))
@@ -322,11 +322,11 @@ def parse_program(members: dict[str, bytes], path: str) -> SerializedProgram:
 
 
 def _parse_weights(data: bytes) -> list[torch.Tensor]:
-    """The tensors of an archive, in the order of their numbers."""
-    files = require("safetensors.torch", extra="train", purpose="reading an archive of a net")
+    """Read the tensors of an archive in numeric order."""
+    files = require("safetensors.torch", extra="train", purpose="reading an archive of a network")
     try:
         tensors: dict[str, torch.Tensor] = files.load(data)
-    except Exception as error:  # the library's own class cannot be named where it is not installed
+    except Exception as error:  # the class of the library is unknown without it
         raise FormatError(f"{WEIGHTS} is damaged: {error}") from error
     if len(tensors) > limits.ARCHIVE.tensors:
         raise FormatError(f"{WEIGHTS}: expected at most {limits.ARCHIVE.tensors} tensors, got {len(tensors)}")

@@ -1,1 +1,1 @@
-"""Metrics."""
+"""Metrics of models."""

@@ -1,4 +1,4 @@
-"""Metrics of classes: accuracy, precision, recall and what joins them."""
+"""Classification metrics: accuracy, precision, recall, F-scores, top-k accuracy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TINY = sys.float_info.min  # keeps 0 / 0 at 0
 
 @public("nn", "train", "millrace")
 class Accuracy(ClassMetric):
-    """The share of samples whose class was found; with ``eval_type="multilabel"``, all of whose labels were.
+    """Accuracy: the share of correctly classified samples; with ``eval_type="multilabel"``, with all labels correct.
 
     >>> metric = Accuracy()
     >>> metric.update([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], [1, 0, 1])
@@ -72,7 +72,7 @@ class Accuracy(ClassMetric):
 
 
 class _PerClassRatio(ClassMetric):
-    """Right answers among something, for each class (or each sample, where it has many labels)."""
+    """True positives divided by a count, per class (per sample for multilabel)."""
 
     def __init__(self, eval_type: str = "classification") -> None:
         super().__init__(eval_type)
@@ -87,7 +87,7 @@ class _PerClassRatio(ClassMetric):
 
     @staticmethod
     def _whole(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """What the right answers are a share of."""
+        """The denominator of the ratio."""
         raise NotImplementedError
 
     @rearrange_inputs
@@ -112,9 +112,9 @@ class _PerClassRatio(ClassMetric):
 
 @public("nn", "train", "millrace")
 class Precision(_PerClassRatio):
-    """For each class, the share of right answers among those that were given.
+    """Precision per class: true positives divided by positive predictions.
 
-    With ``eval_type="multilabel"`` there is a number for each sample; ``eval(average=True)`` gives their mean.
+    With ``eval_type="multilabel"`` there is one value per sample; ``eval(average=True)`` returns the mean.
 
     >>> metric = Precision()
     >>> metric.update([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], [1, 0, 1])
@@ -129,7 +129,7 @@ class Precision(_PerClassRatio):
 
 @public("nn", "train", "millrace")
 class Recall(_PerClassRatio):
-    """For each class, the share of right answers among those that were wanted.
+    """Recall per class: true positives divided by positive labels.
 
     >>> metric = Recall()
     >>> metric.update([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], [1, 0, 1])
@@ -144,7 +144,7 @@ class Recall(_PerClassRatio):
 
 @public("nn", "train", "millrace")
 class Fbeta(ClassMetric):
-    """Precision and recall in one number for each class; recall counts ``beta`` times as much.
+    """F-beta score per class: weighted harmonic mean of precision and recall, recall weighted ``beta`` times.
 
     >>> metric = Fbeta(2)
     >>> metric.update([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], [1, 0, 1])
@@ -188,7 +188,7 @@ class Fbeta(ClassMetric):
 
 @public("nn", "train", "millrace")
 class F1(Fbeta):
-    """Fbeta with both alike.
+    """F1 score: F-beta with ``beta=1``.
 
     >>> metric = F1()
     >>> metric.update([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], [1, 0, 1])
@@ -202,7 +202,7 @@ class F1(Fbeta):
 
 @public("nn", "train", "millrace")
 class TopKCategoricalAccuracy(Metric):
-    """The share of samples whose class is among the ``k`` most likely ones.
+    """Top-k accuracy: the share of samples whose class is among the ``k`` highest scores.
 
     >>> metric = TopKCategoricalAccuracy(2)
     >>> metric.update([[0.1, 0.3, 0.6], [0.7, 0.1, 0.2]], [1, 1])
@@ -252,7 +252,7 @@ class TopKCategoricalAccuracy(Metric):
 
 @public("nn", "train", "millrace")
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of samples whose class is the most likely one.
+    """Top-1 accuracy: the share of samples whose class has the highest score.
 
     >>> metric = Top1CategoricalAccuracy()
     >>> metric.update([[0.1, 0.3, 0.6], [0.7, 0.1, 0.2]], [2, 1])
@@ -266,7 +266,7 @@ class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
 
 @public("nn", "train", "millrace")
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of samples whose class is among the five most likely ones.
+    """Top-5 accuracy: the share of samples whose class is among the five highest scores.
 
     >>> metric = Top5CategoricalAccuracy()
     >>> metric.update([[0.1, 0.2, 0.3, 0.05, 0.15, 0.2]], [3])

@@ -1,4 +1,4 @@
-"""Confusion matrices, and the many numbers that are made of one."""
+"""Confusion matrices and metrics computed from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECREASE = ["none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "s
 
 @public("nn", "train", "millrace")
 class ConfusionMatrix(Metric):
-    """How often each class (a row) was taken for each class (a column).
+    """Confusion matrix: counts of true class (row) and predicted class (column).
 
     >>> metric = ConfusionMatrix(2)
     >>> metric.update([1, 0, 1, 0], [1, 0, 0, 1])
@@ -91,11 +91,11 @@ class ConfusionMatrix(Metric):
 
 @public("nn", "train", "millrace")
 class ConfusionMatrixMetric(Metric):
-    """One of the numbers made of true and false, positives and negatives: ``metric_name`` says which.
+    """A metric of the confusion matrix, selected by ``metric_name``.
 
-    Inputs are one-hot, with the classes on axis 1. ``calculation_method=True`` computes it of each sample and puts
-    these together as ``decrease`` says (MindSpore fails with any but "mean" and "sum", and where samples are single
-    labels; here "mean_batch" gives a number for each class, and so on).
+    Inputs are one-hot, with the classes on axis 1. ``calculation_method=True`` computes it per sample and reduces the
+    values by ``decrease`` (MindSpore supports only "mean" and "sum", and fails for single labels; here "mean_batch"
+    returns one value per class, and so on).
 
     >>> metric = ConfusionMatrixMetric(metric_name="tpr")
     >>> metric.update([[[0], [1]], [[1], [0]]], [[[0], [1]], [[0], [1]]])
@@ -157,13 +157,13 @@ class ConfusionMatrixMetric(Metric):
 
 
 def _divide(above: Any, below: Any, else_: float = np.nan) -> np.ndarray:
-    """A quotient, and something else where it is divided by 0."""
+    """Quotient with a default for division by 0."""
     above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
     return np.divide(above, below, out=np.full(above.shape, else_), where=below != 0)
 
 
 def _count_outcomes(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np.ndarray:
-    """True positives, false positives, true negatives, false negatives of each sample and class."""
+    """True positives, false positives, true negatives and false negatives per sample and class."""
     if not skip_channel:
         y = y[:, 1:] if y.shape[1] > 1 else y
         y_pred = y_pred[:, 1:] if y_pred.shape[1] > 1 else y_pred
@@ -181,7 +181,7 @@ def _count_outcomes(y_pred: np.ndarray, y: np.ndarray, skip_channel: bool) -> np
 
 
 def _reduce_scores(score: np.ndarray, how: str) -> tuple[Any, Any]:
-    """Scores (sample, class) put together, and how many of them there were; what is no number is left out."""
+    """Reduce scores (sample, class) without NaN; returns the scores and their counts."""
     known = (~np.isnan(score)).astype(float)
     score = np.nan_to_num(score, nan=0.0)
     reduction, _, along = how.partition("_")
@@ -194,13 +194,13 @@ def _reduce_scores(score: np.ndarray, how: str) -> tuple[Any, Any]:
         axis = 0 if along == "batch" else 1
         count = known.sum(axis=axis)
         return _divide(score.sum(axis=axis), count, 0.0), count
-    count = known.sum(axis=1)  # of each sample first, then of all
+    count = known.sum(axis=1)  # per sample first, then over all samples
     each, samples = _divide(score.sum(axis=1), count, 0.0), (count > 0).sum(axis=0).astype(float)
     return _divide(each.sum(axis=0), samples, 0.0), samples
 
 
 class _Rates:
-    """The four counts, and what is often made of them."""
+    """The four counts and their common ratios."""
 
     def __init__(self, counts: np.ndarray) -> None:
         self.tp, self.fp, self.tn, self.fn = (counts[..., i] for i in range(4))

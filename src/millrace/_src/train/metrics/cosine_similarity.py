@@ -1,4 +1,4 @@
-"""How alike the rows of a batch are."""
+"""Cosine similarity of the rows of a batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CosineSimilarity"]
 
 @public("nn", "train", "millrace")
 class CosineSimilarity(Metric):
-    """The cosine (or product, with "dot") of each row of a batch with each other row.
+    """Cosine similarity (dot product with "dot") between all rows of a batch.
 
     >>> metric = CosineSimilarity()
     >>> metric.update(np.array([[1.0, 0.0], [3.0, 4.0]]))

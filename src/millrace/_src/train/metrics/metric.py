@@ -1,4 +1,4 @@
-"""Metric: numbers that say how good a net is, gathered batch by batch."""
+"""Base classes and input checks of metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVAL_TYPES = ("classification", "multilabel")
 
 @public("nn", "train", "millrace")
 def rearrange_inputs(func: F) -> F:
-    """Hand ``update`` the inputs that ``set_indexes`` chose, in that order.
+    """Decorator of ``update`` that passes the inputs chosen by ``set_indexes``, in that order.
 
     >>> class Largest(Metric):
     ...     def clear(self):
@@ -62,9 +62,10 @@ def rearrange_inputs(func: F) -> F:
 
 @public("nn", "train", "millrace")
 class Metric(ABC):
-    """What a metric is: ``clear``, ``update`` with each batch, ``eval`` at the end.
+    """Base class of metrics: ``clear``, ``update`` with each batch, ``eval`` at the end.
 
-    A class of one's own defines these three; ``rearrange_inputs`` on ``update`` makes ``set_indexes`` work for it.
+    A custom metric implements these three methods; decorate ``update`` with ``rearrange_inputs`` to support
+    ``set_indexes``.
 
     >>> from millrace.train import MAE
     >>> metric = MAE().set_indexes([2, 0])
@@ -78,11 +79,11 @@ class Metric(ABC):
 
     @property
     def indexes(self) -> list[int] | None:
-        """Which of the inputs ``update`` takes, or None for all as they come."""
+        """Indexes of the inputs for ``update``; None for all in order."""
         return getattr(self, "_indexes", None)
 
     def set_indexes(self, indexes: list[int]) -> Metric:
-        """Choose and order the inputs of ``update``."""
+        """Set the indexes of the inputs for ``update``."""
         if not isinstance(indexes, list) or not all(isinstance(i, int) for i in indexes):
             raise ArgumentValueError(
                 "For 'set_indexes', the argument 'indexes' must be a list and all its elements must be int, "
@@ -92,31 +93,31 @@ class Metric(ABC):
         return self
 
     def __call__(self, *inputs: Any) -> Any:
-        """The metric of one batch alone."""
+        """Compute the metric of one batch."""
         self.clear()
         self.update(*inputs)
         return self.eval()
 
     @staticmethod
     def _convert_data(data: Any) -> np.ndarray:
-        """An input as an array; classes of users call it under this name."""
+        """Convert an input to an array; custom metrics call it by this name."""
         return as_array(data)
 
     @abstractmethod
     def clear(self) -> Any:
-        """Forget what was gathered."""
+        """Reset the metric."""
 
     @abstractmethod
     def eval(self) -> Any:
-        """The metric of everything since the last ``clear``."""
+        """Compute the metric of all batches since the last ``clear``."""
 
     @abstractmethod
     def update(self, *inputs: Any) -> Any:
-        """Take in a batch."""
+        """Update the metric with a batch."""
 
 
 class ClassMetric(Metric):
-    """A metric of classes: the labels of a batch may be numbers of classes, one-hot, or many for each sample."""
+    """Base class of classification metrics; labels are class indexes, one-hot, or multilabel."""
 
     def __init__(self, eval_type: str | None = "classification") -> None:
         super().__init__()
@@ -128,7 +129,7 @@ class ClassMetric(Metric):
         self._class_num = 0
 
     def _batch(self, inputs: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Predictions and labels as arrays; labels that are one-hot become numbers of classes."""
+        """Predictions and labels as arrays; one-hot labels become class indexes."""
         owner = type(self).__name__
         y_pred, y = map(as_array, check_input_count(2, inputs, owner, "predicted value, true value"))
         if self._type != "multilabel" and y_pred.ndim == y.ndim and is_onehot(y):
@@ -160,7 +161,7 @@ class ClassMetric(Metric):
         return y_pred, y
 
     def _hits(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predictions and labels as rows of 0 and 1: a column is a class, or a sample where there are many labels."""
+        """Predictions and labels as binary matrices; columns are classes, or samples for multilabel."""
         count = self._class_num
         if self._type == "multilabel":
             return y_pred.swapaxes(1, 0).reshape(count, -1), y.swapaxes(1, 0).reshape(count, -1)
@@ -176,7 +177,7 @@ class ClassMetric(Metric):
 
 
 def as_array(data: Any) -> np.ndarray:
-    """A tensor, list or array as an array."""
+    """Convert a tensor, list or array to an array."""
     if isinstance(data, Tensor):
         array = data.asnumpy()
         return array if array.dtype.kind in "biufc" else array.astype(np.float32)  # bfloat16
@@ -191,18 +192,18 @@ def as_array(data: Any) -> np.ndarray:
 
 
 def check_input_count(count: int, inputs: tuple[Any, ...], owner: str, what: str) -> tuple[Any, ...]:
-    """The inputs of ``update``, of which there must be so many."""
+    """Check the number of inputs of ``update``."""
     if len(inputs) != count:
         plural = "input" if count == 1 else "inputs"
         raise ArgumentValueError(
-            f"For '{owner}.update', it needs {count} {plural} ({what}), but got {len(inputs)}. Where the net gives "
-            "more, choose among them with 'set_indexes'."
+            f"For '{owner}.update', it needs {count} {plural} ({what}), but got {len(inputs)}. If the network has "
+            "more outputs, choose some with 'set_indexes'."
         )
     return inputs
 
 
 def no_samples_error(owner: str) -> OperationError:
-    """What ``eval`` raises where ``update`` saw nothing."""
+    """Error of ``eval`` without samples."""
     return OperationError(
         f"The '{owner}' can not be calculated, because the number of samples is 0, please check whether your "
         "inputs(predicted value, true value) are empty, or has called update method before calling eval method."
@@ -210,7 +211,7 @@ def no_samples_error(owner: str) -> OperationError:
 
 
 def not_updated_error() -> OperationError:
-    """What ``eval`` raises before the first ``update``, for metrics that know no samples."""
+    """Error of ``eval`` before the first ``update``."""
     return OperationError("Please call the 'update' method before calling 'eval' method.")
 
 
@@ -220,12 +221,12 @@ def is_binary(array: np.ndarray) -> bool:
 
 
 def is_onehot(array: np.ndarray) -> bool:
-    """Whether axis 1 holds one 1 among zeros, everywhere."""
+    """Whether axis 1 is one-hot everywhere."""
     return array.ndim > 1 and is_binary(array) and bool((array.sum(axis=1) == 1).all())
 
 
 def check_shapes(eval_type: str, y_pred: np.ndarray, y: np.ndarray) -> None:
-    """Labels have the shape of the predictions, without axis 1 where each sample has one class."""
+    """Check that labels have the shape of the predictions, without axis 1 for single-label classification."""
     if eval_type == "multilabel":
         if y_pred.shape != y.shape:
             raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""The metrics of an evaluation, and which of the net's results each of them is given."""
+"""The metrics of an evaluation and their inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MetricCollection", "resolve_metrics"]
 
 
 def resolve_metrics(metrics: Any) -> dict[str, Metric]:
-    """Metrics as users give them: a name, names, or a dict of objects."""
+    """Resolve the metrics argument: a name, names, or a dict of objects."""
     if not metrics and not isinstance(metrics, (int, float)):
         return {}
     if isinstance(metrics, str):
@@ -27,9 +27,9 @@ def resolve_metrics(metrics: Any) -> dict[str, Metric]:
 
 
 class MetricCollection:
-    """Metrics that are given the results of one evaluation.
+    """The metrics of one evaluation.
 
-    `indexes` are the places of loss, result and label; without them each metric is given everything.
+    `indexes` are the positions of loss, output and label; without them each metric gets all outputs.
     """
 
     def __init__(self, metrics: Mapping[str, Metric], indexes: list[int] | None, with_loss: bool) -> None:
@@ -39,7 +39,7 @@ class MetricCollection:
             metric.clear()
 
     def update(self, outputs: Any) -> None:
-        """Take in what the net gave for a batch."""
+        """Update the metrics with the outputs of a batch."""
         values = (outputs,) if isinstance(outputs, Tensor) else outputs
         indexes = self._indexes
         if indexes is None:
@@ -59,14 +59,14 @@ class MetricCollection:
             self._loss.update(values[indexes[0]])
 
     def results(self) -> dict[str, Any]:
-        """What the metrics give."""
+        """Results of the metrics by name."""
         return {name: _to_python_number(metric.eval()) for name, metric in self._metrics.items()}
 
     def loss(self) -> dict[str, Any]:
-        """The loss of the evaluation, where it was kept."""
+        """The loss of the evaluation, if it was computed."""
         return {} if self._loss is None else {"eval_loss": _to_python_number(self._loss.eval())}
 
 
 def _to_python_number(result: Any) -> Any:
-    """A number of NumPy's as one of Python's, which prints without its type."""
+    """Convert a NumPy number to a Python number, which prints without its type."""
     return result.item() if isinstance(result, np.generic) else result

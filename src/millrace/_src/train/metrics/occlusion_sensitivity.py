@@ -1,4 +1,4 @@
-"""What a net looks at: how its answer changes as parts of the input are covered."""
+"""Occlusion sensitivity: the effect of covering parts of the input on the output."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["OcclusionSensitivity"]
 
 @public("nn", "train", "millrace")
 class OcclusionSensitivity(Metric):
-    """How much the score of a label falls when the place about each element is covered with ``pad_val``.
+    """Decrease of a label's score when the area around each element is covered with ``pad_val``.
 
-    ``margin`` may be a number for each axis (MindSpore takes one for all).
+    ``margin`` may be one number per axis (MindSpore takes one for all).
 
     >>> from millrace import nn
     >>> net = nn.Dense(3, 2, weight_init="ones")
@@ -100,7 +100,7 @@ class OcclusionSensitivity(Metric):
         self._is_update = True
 
     def _box(self, shape: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
-        """Where the part that is covered step by step begins, and its size."""
+        """Start and size of the region to cover step by step."""
         if self.b_box is None:
             return [0] * len(shape), shape
         if len(self.b_box) != 2 * len(shape):

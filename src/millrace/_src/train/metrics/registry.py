@@ -1,4 +1,4 @@
-"""Metrics: how good a net is. ``Model(net, metrics={"acc"})`` asks for them by name."""
+"""Registry of metrics by name, as in ``Model(network, metrics={"acc"})``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __all__ = [
     "rearrange_inputs",
 ]
 
-# What a metric is called where it is asked for by name.
+# Metric classes by name.
 BY_NAME: dict[str, Callable[..., Any]] = {
     "F1": F1,
     "acc": Accuracy,
@@ -88,7 +88,7 @@ BY_NAME: dict[str, Callable[..., Any]] = {
 
 @public("nn", "train", "millrace")
 def names() -> list[str]:
-    """What metrics are called.
+    """Names of all metrics.
 
     >>> names()[:3]
     ['F1', 'acc', 'accuracy']
@@ -98,10 +98,10 @@ def names() -> list[str]:
 
 @public("nn", "train", "millrace")
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
-    """A metric by its name.
+    """Create a metric by name.
 
     >>> get_metric_fn("precision", eval_type="multilabel")  # doctest: +ELLIPSIS
-    <millrace._src.train.metrics.classification.Precision object at ...>
+    <millrace.nn.Precision object at ...>
     """
     if name not in BY_NAME:
         raise KeyError(f"For 'get_metric_fn', unsupported metric {name!r}: it must be one of {names()}.")
@@ -110,7 +110,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
 
 @public("nn")
 def get_metrics(metrics: dict[str, Metric] | set[str] | None) -> dict[str, Metric] | None:
-    """Metrics by what they are called: from a dictionary of them, or a set of names.
+    """Metrics by name, from a dict of metrics or a set of names.
 
     >>> sorted(get_metrics({"loss", "acc"}))
     ['acc', 'loss']

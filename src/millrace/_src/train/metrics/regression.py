@@ -1,4 +1,4 @@
-"""Metrics of how far off results are: the mean loss, absolute and squared errors."""
+"""Regression metrics: mean loss, absolute and squared errors."""
 
 from __future__ import annotations
 

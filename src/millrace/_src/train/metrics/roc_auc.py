@@ -17,7 +17,7 @@ __all__ = ["ROC", "auc"]
 
 @public("nn", "train", "millrace")
 class ROC(Metric):
-    """False and true positive rates at each threshold; lists of them, one for each class, where there are several.
+    """ROC curve: false and true positive rates per threshold; lists of one per class for several classes.
 
     >>> metric = ROC(pos_label=1)
     >>> metric.update([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
@@ -90,10 +90,12 @@ class ROC(Metric):
 
 
 def _compute_curve(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rates of one class, from the highest threshold down; above the highest score nothing is positive."""
+    """ROC curve of one class, from the highest threshold down."""
     order = np.argsort(-scores)
     scores, positive = scores[order], positive[order].astype(np.int64)
-    last = np.append(np.nonzero(np.diff(scores))[0], scores.size - 1)  # the last of each run of equal scores
+    last = np.append(
+        np.nonzero(np.diff(scores))[0], scores.size - 1
+    )  # the last index of each run of equal scores
     right = np.append(0, np.cumsum(positive)[last])
     wrong = np.append(0, 1 + last - right[1:])
     if wrong[-1] <= 0:

@@ -1,4 +1,4 @@
-"""Distances between the surfaces of two shapes, and how far they overlap."""
+"""Segmentation metrics: Dice coefficient and surface distances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DISTANCES = ["euclidean", "chessboard", "taxicab"]
 
 @public("nn", "train", "millrace")
 class Dice(Metric):
-    """How far two masks overlap, twice the common part over both; the sum over batches divided by the samples.
+    """Dice coefficient of two masks: twice the intersection over the sum; summed over batches, divided by the samples.
 
     >>> metric = Dice()
     >>> metric.update(np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]]))
@@ -59,7 +59,7 @@ class Dice(Metric):
 
 
 class _SurfaceMetric(Metric):
-    """The edges of a predicted and of a true shape, those elements that are ``label_idx``."""
+    """Base of surface metrics: edges of the predicted and the true region with label ``label_idx``."""
 
     def __init__(self, distance_metric: str) -> None:
         super().__init__()
@@ -104,13 +104,13 @@ class _SurfaceMetric(Metric):
         return self._edges
 
     def _distances(self, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
-        """How far each element of one edge is from the other edge; None where there is no edge to start from."""
+        """Distance of each element of one edge to the other edge; None if the first edge is empty."""
         return distance_to(end, self.distance_metric)[start] if start.any() else None
 
 
 @public("nn", "train", "millrace")
 class HausdorffDistance(_SurfaceMetric):
-    """The farthest that one surface is from the other, or the ``percentile`` of that; of both ways the larger one.
+    """Hausdorff distance: the maximum distance (or ``percentile``) between surfaces; the larger of both directions.
 
     >>> metric = HausdorffDistance()
     >>> metric.update(
@@ -169,7 +169,7 @@ class _MeanDistance(_SurfaceMetric):
         self.symmetric = check_argument_type(symmetric, "symmetric", type(self).__name__, bool)
 
     def _means(self, power: int) -> list[Any]:
-        """The mean distance there, and back if both ways are wanted; infinity where a surface is missing."""
+        """Mean distances in one or both directions; infinity if a surface is empty."""
         y_pred, y = self._both()
         ways = [(y_pred, y), (y, y_pred)] if self.symmetric else [(y_pred, y)]
         distances = [self._distances(start, end) for start, end in ways]
@@ -178,7 +178,7 @@ class _MeanDistance(_SurfaceMetric):
 
 @public("nn", "train", "millrace")
 class MeanSurfaceDistance(_MeanDistance):
-    """The mean distance from one surface to the other; with ``symmetric``, the mean of both ways.
+    """The mean distance from one surface to the other; with ``symmetric``, the mean of both directions.
 
     >>> metric = MeanSurfaceDistance(symmetric=True)
     >>> metric.update(
@@ -195,9 +195,9 @@ class MeanSurfaceDistance(_MeanDistance):
 
 @public("nn", "train", "millrace")
 class RootMeanSquareDistance(_MeanDistance):
-    """The mean squared distance from one surface to the other; with ``symmetric``, the root of the mean of both ways.
+    """The mean squared distance from one surface to the other; with ``symmetric``, the root of the mean of both.
 
-    One way gives no root, as in MindSpore.
+    One direction returns no root, as in MindSpore.
 
     >>> metric = RootMeanSquareDistance(symmetric=True)
     >>> metric.update(
@@ -213,7 +213,7 @@ class RootMeanSquareDistance(_MeanDistance):
 
 
 def _find_edge(mask: np.ndarray) -> np.ndarray:
-    """The elements of a shape of which some neighbour, or the border, is outside."""
+    """Edge elements of a mask: elements with a neighbor outside the mask or at the border."""
     inner = mask.copy()
     for axis in range(mask.ndim):
         left, source = np.moveaxis(inner, axis, 0), np.moveaxis(mask, axis, 0)
@@ -224,7 +224,7 @@ def _find_edge(mask: np.ndarray) -> np.ndarray:
 
 
 def distance_to(mask: np.ndarray, metric: str) -> np.ndarray:
-    """How far each element is from the nearest one of a mask, one axis after the other.
+    """Distance transform: distance of each element to the nearest element of a mask, axis by axis.
 
     >>> distance_to(np.array([[True, False, False], [False, False, False]]), "taxicab").tolist()
     [[0, 1, 2], [1, 2, 3]]
@@ -238,7 +238,7 @@ def distance_to(mask: np.ndarray, metric: str) -> np.ndarray:
         for step in range(1, length):
             cost = step * step if metric == "euclidean" else step
             if cost >= nearest.max():
-                break  # no element can be nearer from so far away
+                break  # farther elements cannot be nearer
             for here, there in (
                 (slice(step, None), slice(None, -step)),
                 (slice(None, -step), slice(step, None)),

@@ -1,4 +1,4 @@
-"""Metrics of texts: BLEU and perplexity."""
+"""Text metrics: BLEU and perplexity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["BleuScore", "Perplexity"]
 
 @public("nn", "train", "millrace")
 class BleuScore(Metric):
-    """How near translations are to one of their references, by runs of up to ``n_gram`` words.
+    """BLEU score of translations against references, with n-grams of up to ``n_gram`` words.
 
     >>> metric = BleuScore(n_gram=2)
     >>> metric.update([["a", "mill", "by", "the", "race"]], [[["the", "mill", "by", "the", "race"]]])
@@ -70,7 +70,7 @@ class BleuScore(Metric):
         self._is_update = True
 
     def _runs(self, tokens: Sequence[Any]) -> Counter[tuple[Any, ...]]:
-        """How often each run of words occurs."""
+        """Counts of the n-grams of a sequence."""
         lengths = range(1, self.n_gram + 1)
         return Counter(tuple(tokens[at : at + n]) for n in lengths for at in range(len(tokens) - n + 1))
 
@@ -88,7 +88,7 @@ class BleuScore(Metric):
 
 @public("nn", "train", "millrace")
 class Perplexity(Metric):
-    """The exponential of the mean negative log of what the right class got; ``ignore_label`` does not count.
+    """Perplexity: exponential of the mean negative log probability of the labels; ``ignore_label`` is skipped.
 
     Predictions may have more than two axes, the last one being the classes (MindSpore takes two).
 

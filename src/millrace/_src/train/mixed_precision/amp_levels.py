@@ -1,4 +1,4 @@
-"""Nets in mixed precision: whole, but for some cells, only some cells, or operation by operation."""
+"""Mixed precision levels: O0 to O3, auto, and custom lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = ("O0", "O1", "O2", "O3", "auto")
 
 
 class CastOutput(Cell):
-    """A cell whose floating results are cast to one type, whatever it computes in."""
+    """Wraps a cell and casts its floating-point outputs to one dtype."""
 
     def __init__(self, backbone: Cell, dtype: DType = float32) -> None:
         super().__init__(auto_prefix=False)
@@ -36,25 +36,25 @@ class CastOutput(Cell):
         except AttributeError:
             if name.startswith("_"):
                 raise
-            return getattr(self._backbone, name)  # self.fc.weight is still to be found
+            return getattr(self._backbone, name)  # attributes of the wrapped cell
 
     @property
     def backbone_network(self) -> Cell:
-        """The cell inside."""
+        """The wrapped cell."""
         return self._backbone
 
 
 @public("amp")
 def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = float16) -> Any:
-    """A net in mixed precision, by level. Parameters keep their type; they are cast when they are used.
+    """Convert a network to mixed precision by level. Parameters keep their dtype and are cast when used.
 
-    - O0: as it is.
-    - O1: what is on the white list computes in `dtype` and gives float32 (`amp.get_white_list`).
-    - O2: all but the normalisations of the black list computes in `dtype` (`amp.get_black_list`).
-    - O3: all of it does.
-    - auto: each operation by its own list: products and convolutions in `dtype`, what needs range in float32.
+    - O0: no change.
+    - O1: cells and operations of the white list compute in `dtype` and return float32 (`amp.get_white_list`).
+    - O2: everything but the normalization layers of the black list computes in `dtype` (`amp.get_black_list`).
+    - O3: everything computes in `dtype`.
+    - auto: per operation: matrix products and convolutions in `dtype`, operations that need range in float32.
 
-    The net gives float32 at O1 to O3. It is changed in place; use what is returned.
+    The network returns float32 at O1 to O3. It is changed in place; use the returned network.
 
     >>> from millrace import Tensor, nn
     >>> net = auto_mixed_precision(nn.SequentialCell(nn.Dense(2, 3), nn.LayerNorm((3,))), "O2")
@@ -87,7 +87,7 @@ def custom_mixed_precision(
     black_list: list[Any] | None = None,
     dtype: DType = float16,
 ) -> Any:
-    """A net in which what is on the white list computes in `dtype`, or all but what is on the black list; give one.
+    """Convert a network so that cells of the white list, or all but those of the black list, compute in `dtype`.
 
     >>> from millrace import Tensor, amp, nn
     >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.Tanh())
@@ -124,7 +124,7 @@ def _checked_type(dtype: Any) -> DType:
 
 
 def cast_network(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
-    """A net that computes in `dtype`, but for these classes, which compute in float32 and give `dtype`."""
+    """Cast a network to `dtype`, except these classes, which compute in float32 and return `dtype`."""
     network.to_float(dtype)
     classes = cells_of(kept)
     if not classes:
@@ -140,7 +140,7 @@ def cast_network(network: Cell, dtype: DType, kept: list[Any]) -> Cell:
 
 
 def _cast_listed_cells(network: Cell, listed: list[Any], dtype: DType) -> Cell:
-    """A net in which only these classes compute in `dtype`, and give float32."""
+    """Cast only these classes to `dtype`; they return float32."""
     classes = cells_of(listed)
 
     def lowers(cell: Cell) -> Cell:
@@ -148,7 +148,7 @@ def _cast_listed_cells(network: Cell, listed: list[Any], dtype: DType) -> Cell:
 
     _replace_cells(network, classes, lowers)
     for cell in network._all_cells():
-        if not isinstance(cell, classes):  # what computes in it whole needs no wrapping inside
+        if not isinstance(cell, classes):  # cells inside of a cast cell need no wrapper
             for name, value in list(vars(cell).items()):
                 if type(value) in listed and not isinstance(value, Cell):
                     object.__setattr__(cell, name, CastOperation(value, dtype))
@@ -156,7 +156,7 @@ def _cast_listed_cells(network: Cell, listed: list[Any], dtype: DType) -> Cell:
 
 
 class CastOperation:
-    """An operation that computes in one floating type and gives float32."""
+    """Wraps an operation to compute in one floating-point dtype and return float32."""
 
     def __init__(self, operation: Any, dtype: DType) -> None:
         functools.update_wrapper(self, type(operation).__call__)
@@ -169,11 +169,11 @@ class CastOperation:
 
 
 def _replace_cells(network: Cell, classes: tuple[type, ...], put: Any) -> None:
-    """Put something about every cell of some classes; names of parameters stay, a cell used twice is met once."""
+    """Wrap all cells of some classes; parameter names are kept, shared cells are wrapped once."""
     replacements: dict[int, Cell] = {}
     for parent in list(network._all_cells()):
         if isinstance(parent, (CastOutput, *classes)):
-            continue  # it is met already, with all that is inside
+            continue  # already wrapped, with its children
         for name, child in list(parent._cells.items()):
             if isinstance(child, classes):
                 replacement = replacements.get(id(child)) or put(child)

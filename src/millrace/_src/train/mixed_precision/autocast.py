@@ -1,6 +1,6 @@
-"""The level "auto": each operation computes in the type that its list says.
+"""Mixed precision level "auto": each operation computes in the dtype of its list.
 
-While such a net runs, calls of PyTorch's functions are looked at by their names. Nothing of it costs anything outside.
+A PyTorch function mode checks operation names while the network runs. Other code has no overhead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from millrace._src.runtime.tensor.storage import to_torch_dtype
 
 __all__ = ["autocast"]
 
-# Operations that are fast in a small type and lose little: convolutions, products of matrices.
+# Operations that are fast and accurate enough in a small dtype: convolutions, matrix products.
 LOWER = {
     *(
         "conv1d",
@@ -30,7 +30,7 @@ LOWER = {
     *("matmul", "mm", "bmm", "linear", "prelu", "einsum", "addmm", "addbmm", "addmv", "baddbmm", "mv"),
     *("__matmul__", "__rmatmul__"),
 }
-# Operations that need the range or the digits of float32.
+# Operations that need the range or precision of float32.
 FULL = {
     *(
         "pow",
@@ -66,7 +66,7 @@ FULL = {
 
 
 class _OperatorAutocast(TorchFunctionMode):
-    """Casts what is given to a listed operation."""
+    """Function mode that casts the arguments of listed operations."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class _OperatorAutocast(TorchFunctionMode):
     ) -> Any:
         name = getattr(func, "__name__", "")
         to = self._dtype if name in LOWER else torch.float32 if name in FULL else None
-        if name == "linear" and len(args) > 2 and args[2] is not None:  # the bias is added in its own type
+        if name == "linear" and len(args) > 2 and args[2] is not None:  # the bias keeps its dtype
             return func(*_cast(args[:2], self._dtype)) + args[2]
         if to is not None:
             return func(*_cast(args, to), **_cast(kwargs or {}, to))
@@ -95,7 +95,7 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
 
 
 def autocast(network: Any, dtype: DType) -> Any:
-    """A net, or a function, in which each operation computes in the type of its list."""
+    """Wrap a network or function so that each operation computes in the dtype of its list."""
     to = to_torch_dtype(dtype)
     construct = network.construct if isinstance(network, Cell) else network
 

@@ -1,4 +1,4 @@
-"""What is computed in a smaller floating type at level O1, and what is not at O2; as in MindSpore 2.7.0."""
+"""White list of level O1 and black list of level O2, as in MindSpore 2.7.0."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ WHITE: list[Any] = [
 ]
 BLACK: list[Any] = [BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm]
 
-# Layers that are one operation and nothing else: where the operation is listed, so are they.
+# Layers of a single operation: they are listed where the operation is listed.
 _LAYERS = {PReLUPrimitive: PReLU, ReLUPrimitive: ReLU}
 
 
 @public("amp")
 def get_white_list() -> list[Any]:
-    """The cells and operations that compute in the smaller type at level O1; a list of your own to add to.
+    """A copy of the white list: cells and operations that compute in the smaller dtype at level O1.
 
     >>> from millrace import nn
     >>> nn.Dense in get_white_list(), nn.BatchNorm2d in get_white_list()
@@ -61,7 +61,7 @@ def get_white_list() -> list[Any]:
 
 @public("amp")
 def get_black_list() -> list[Any]:
-    """The cells that keep computing in float32 at level O2; a list of your own to add to.
+    """A copy of the black list: cells that compute in float32 at level O2.
 
     >>> [cell.__name__ for cell in get_black_list()]
     ['BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'LayerNorm']
@@ -70,5 +70,5 @@ def get_black_list() -> list[Any]:
 
 
 def cells_of(listed: list[Any]) -> tuple[type, ...]:
-    """The classes of a list, and the layers that stand for its operations."""
+    """Classes of a list, including the layers of its operations."""
     return tuple(listed) + tuple(layer for operation, layer in _LAYERS.items() if operation in listed)

@@ -1,4 +1,4 @@
-"""How the loss is scaled in a ``Model``: by a fixed number, or by one that follows the gradients."""
+"""Loss scale managers of ``Model``: fixed and dynamic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager
 
 @public("train", "amp", "millrace")
 class LossScaleManager:
-    """Base of what scales losses; write the three methods for one of your own.
+    """Base class of loss scale managers; a custom manager implements the three methods.
 
     >>> LossScaleManager().get_update_cell() is None
     True
@@ -24,17 +24,17 @@ class LossScaleManager:
         """The scale."""
 
     def update_loss_scale(self, overflow: Any) -> None:
-        """Another scale, after a step that overflowed or did not."""
+        """Update the scale after a step with or without overflow."""
 
     def get_update_cell(self) -> Any:
-        """The cell that changes the scale inside of a step, or None where it stays."""
+        """The cell that updates the scale in a step; None for a constant scale."""
 
 
 @public("train", "amp", "millrace")
 class FixedLossScaleManager(LossScaleManager):
-    """The loss times a fixed number. With `drop_overflow_update` a step whose gradients overflow changes no weight.
+    """Fixed loss scale. With `drop_overflow_update` steps with overflowing gradients are skipped.
 
-    Without it, give the optimizer the same ``loss_scale``, which divides the gradients again.
+    Without it, pass the same ``loss_scale`` to the optimizer, which unscales the gradients.
 
     >>> FixedLossScaleManager(128.0).get_loss_scale()
     128.0
@@ -49,20 +49,20 @@ class FixedLossScaleManager(LossScaleManager):
         return self._loss_scale
 
     def get_drop_overflow_update(self) -> bool:
-        """Whether a step that overflows is dropped."""
+        """Whether steps with overflow are skipped."""
         return self._drop_overflow_update
 
     def update_loss_scale(self, overflow: Any) -> None:
-        """The scale stays."""
+        """The scale is constant."""
 
     def get_update_cell(self) -> Any:
-        """A cell that leaves the scale, or None where no step is dropped."""
+        """A cell that keeps the scale; None if no step is skipped."""
         return FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
 
 
 @public("train", "amp", "millrace")
 class DynamicLossScaleManager(LossScaleManager):
-    """The loss times a number that shrinks after an overflow, and grows after `scale_window` steps without one.
+    """Dynamic loss scale: divided after an overflow, multiplied after `scale_window` steps without one.
 
     >>> manager = DynamicLossScaleManager(init_loss_scale=8, scale_factor=2, scale_window=1)
     >>> manager.update_loss_scale(True)
@@ -89,7 +89,7 @@ class DynamicLossScaleManager(LossScaleManager):
         return self.loss_scale
 
     def update_loss_scale(self, overflow: Any) -> None:
-        """Smaller after an overflow, larger after a row of steps without one, at least 1."""
+        """Decrease after an overflow, increase after `scale_window` steps without one; at least 1."""
         if overflow:
             self.loss_scale = max(self.loss_scale * self.decrease_ratio, 1)
             self.last_overflow_iter = self.cur_iter
@@ -98,11 +98,11 @@ class DynamicLossScaleManager(LossScaleManager):
         self.cur_iter += 1
 
     def get_drop_overflow_update(self) -> bool:
-        """A step that overflows is dropped."""
+        """Steps with overflow are skipped."""
         return True
 
     def get_update_cell(self) -> Any:
-        """The cell that changes the scale inside of a step."""
+        """The cell that updates the scale in a step."""
         return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
 
 

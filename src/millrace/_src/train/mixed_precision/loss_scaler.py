@@ -1,4 +1,4 @@
-"""How the loss is scaled in a loop of your own: ``scale`` the loss, ``unscale`` the gradients, ``adjust``."""
+"""Loss scaling for custom loops: ``scale`` the loss, ``unscale`` the gradients, ``adjust``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
 
 @public("amp")
 def all_finite(inputs: Any) -> Tensor:
-    """Whether every number of some tensors is finite; a tensor too, so that a recorded step need not look at it.
+    """Whether all elements of tensors are finite; the result is a tensor, so a captured step need not read it.
 
     >>> all_finite([Tensor([1.0, 2.0])]), all_finite((Tensor([float("inf")]),)).item()
     (Tensor(shape=[], dtype=Bool, value= True), False)
@@ -38,7 +38,7 @@ def all_finite(inputs: Any) -> Tensor:
 
 @public("amp")
 class LossScaler(abc.ABC):
-    """Base of scalers: write ``scale``, ``unscale`` and ``adjust`` for one of your own.
+    """Base class of loss scalers; a custom scaler implements ``scale``, ``unscale`` and ``adjust``.
 
     >>> issubclass(StaticLossScaler, LossScaler)
     True
@@ -46,20 +46,20 @@ class LossScaler(abc.ABC):
 
     @abc.abstractmethod
     def scale(self, inputs: Any) -> Any:
-        """Tensors times the scale."""
+        """Multiply tensors by the scale."""
 
     @abc.abstractmethod
     def unscale(self, inputs: Any) -> Any:
-        """Tensors divided by the scale."""
+        """Divide tensors by the scale."""
 
     @abc.abstractmethod
     def adjust(self, grads_finite: Any) -> Any:
-        """Another scale, after gradients that were finite or not."""
+        """Update the scale by whether gradients were finite."""
 
 
 @public("amp")
 class StaticLossScaler(LossScaler):
-    """A scale that stays.
+    """Constant loss scale.
 
     >>> scaler = StaticLossScaler(8.0)
     >>> scaler.scale(Tensor(2.0)).item(), scaler.unscale((Tensor(16.0),))[0].item()
@@ -70,22 +70,22 @@ class StaticLossScaler(LossScaler):
         self._scale_value = Parameter(Tensor(_check_scale_value(scale_value), float32), name="scale_value")
 
     def scale(self, inputs: Any) -> Any:
-        """Tensors times the scale."""
+        """Multiply tensors by the scale."""
         return _apply_to_each(mul, inputs, self._scale_value)
 
     def unscale(self, inputs: Any) -> Any:
-        """Tensors divided by the scale."""
+        """Divide tensors by the scale."""
         return _apply_to_each(div, inputs, self._scale_value)
 
     def adjust(self, grads_finite: Any) -> bool:
-        """The scale stays: False."""
+        """The scale is constant: returns False."""
         return False
 
 
 @public("amp")
 class DynamicLossScaler(LossScaler):
-    """A scale that is divided by `scale_factor` after gradients that overflowed, and grows by it after `scale_window`
-    steps in a row that did not. Scale and count are Parameters, so that a recorded step sees them change.
+    """Dynamic loss scale: divided by `scale_factor` after an overflow, multiplied by it after `scale_window`
+    consecutive steps without one. Scale and counter are Parameters, so that captured steps use their current values.
 
     >>> scaler = DynamicLossScaler(8.0, scale_factor=2, scale_window=1000)
     >>> _ = scaler.adjust(Tensor(False))
@@ -100,15 +100,15 @@ class DynamicLossScaler(LossScaler):
         self.counter = Parameter(Tensor(0, int32), name="counter")
 
     def scale(self, inputs: Any) -> Any:
-        """Tensors times the scale."""
+        """Multiply tensors by the scale."""
         return _apply_to_each(mul, inputs, self.scale_value)
 
     def unscale(self, inputs: Any) -> Any:
-        """Tensors divided by the scale."""
+        """Divide tensors by the scale."""
         return _apply_to_each(div, inputs, self.scale_value)
 
     def adjust(self, grads_finite: Any) -> bool:
-        """Another scale, after gradients that were finite or not."""
+        """Update the scale by whether gradients were finite."""
         scale, count = update_dynamic_loss_scale(
             self.scale_value, self.counter, grads_finite, self.scale_factor, self.scale_window
         )
@@ -128,7 +128,7 @@ def _check_scale_value(value: Any) -> Any:
 
 
 def _apply_to_each(operation: Any, value: Any, scale: Parameter) -> Any:
-    """An operation on a tensor, or on each of several, which keeps their types."""
+    """Apply an operation to a tensor or to each tensor of a sequence, and keep dtypes."""
     if isinstance(value, (tuple, list)):
         return type(value)(_apply_to_each(operation, part, scale) for part in value)
     return operation(value, scale.astype(value.dtype))

@@ -1,4 +1,4 @@
-"""``build_train_network``: a net with its loss, its optimizer and its precision as one step of training."""
+"""``build_train_network``: training step of a network with loss, optimizer and mixed precision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOOSTS = ("O0", "O1", "O2")
 
 
 def check_level(level: Any) -> str:
-    """A level of mixed precision."""
+    """Check a mixed precision level."""
     if level not in LEVELS:
         raise ArgumentValueError(f"The 'level' should be in : {list(LEVELS)}, but got {level}.")
     return str(level)
@@ -39,10 +39,10 @@ def build_train_network(
     boost_level: str = "O0",
     **kwargs: Any,
 ) -> Any:
-    """A cell that does a step of training: `network` with its loss, in the precision of `level`, and the optimizer.
+    """Build a training step cell: `network` with loss and optimizer in the precision of `level`.
 
-    `keep_batchnorm_fp32`, `cast_model_type` and `loss_scale_manager` change what the level says. O2 scales the loss
-    dynamically unless another manager is given. `boost_level` is taken and changes nothing.
+    `keep_batchnorm_fp32`, `cast_model_type` and `loss_scale_manager` override the level. O2 uses a dynamic loss scale
+    by default. `boost_level` is accepted and ignored.
 
     >>> from millrace import Tensor, nn
     >>> net = nn.Dense(2, 1)
@@ -82,7 +82,7 @@ def build_train_network(
 
 
 def _cast_to_level(network: Cell, level: str, keep: bool | None, to: DType | None) -> Cell:
-    """The net as its level, or the options that overrule it, say."""
+    """Cast the network by its level and overriding options."""
     if level in ("O2", "O3"):
         whole = (keep is False) if level == "O2" else not keep
         return cast_network(network, to or float16, [] if whole else BLACK)
@@ -99,7 +99,7 @@ def _with_loss(network: Cell, loss_fn: Any, lower: bool) -> Cell:
 
 
 class _WithFullLoss(WithLossCell):
-    """A net and its loss, which is computed in float32 whatever the net gives."""
+    """A network with its loss, which is computed in float32."""
 
     def construct(self, data: Any, label: Any) -> Any:
         outputs = self._backbone(data)

@@ -1,1 +1,1 @@
-"""The profiler: what a training spends its time on, as a table and as a trace that Chrome and Perfetto open."""
+"""Profiler: operator tables, and traces for Chrome and Perfetto."""

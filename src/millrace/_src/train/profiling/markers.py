@@ -1,4 +1,4 @@
-"""Marks of one's own in a trace, and what of MindSpore's profiler is not here."""
+"""Custom markers in a trace, and unsupported profiler classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _open: dict[int, Any] = {}
 
 @public("profiler")
 class mstx:
-    """Marks in a trace: a moment, or a range from a start to an end.
+    """Markers in a trace: a point in time, or a range.
 
     >>> number = mstx.range_start("loading")
     >>> mstx.range_end(number)
@@ -25,12 +25,12 @@ class mstx:
 
     @staticmethod
     def mark(message: str, stream: Any = None, domain: str = "default") -> None:
-        """A moment."""
+        """Mark a point in time."""
         mstx.range_end(mstx.range_start(message, stream, domain), domain)
 
     @staticmethod
     def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
-        """The start of a range; its number ends it."""
+        """Start a range; returns its id for `range_end`."""
         if not isinstance(message, str):
             raise ArgumentTypeError(f"For 'mstx', 'message' must be a str, but got {message!r}.")
         marker = torch.profiler.record_function(message if domain == "default" else f"{domain}: {message}")
@@ -41,7 +41,7 @@ class mstx:
 
     @staticmethod
     def range_end(range_id: int, domain: str = "default") -> None:
-        """The end of a range; a number that is not known is passed over."""
+        """End a range; an unknown id is ignored."""
         marker = _open.pop(range_id, None)
         if marker is not None:
             marker.__exit__(None, None, None)
@@ -49,7 +49,7 @@ class mstx:
 
 @public("profiler")
 class DynamicProfilerMonitor:
-    """Refused: it watches a file for orders while a training runs. A callback can start and stop a :class:`profile`.
+    """Not supported: it reads commands from a file during training. Start and stop a :class:`profile` in a callback.
 
     >>> DynamicProfilerMonitor()
     Traceback (most recent call last):
@@ -72,7 +72,7 @@ class DynamicProfilerMonitor:
 
 @public("profiler")
 class EnvProfiler:
-    """Refused: it is started by MindSpore itself from MS_PROFILER_OPTIONS.
+    """Not supported: MindSpore starts it from MS_PROFILER_OPTIONS.
 
     >>> EnvProfiler()
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Names of settings that MindSpore's profiler has; most are of other hardware, taken and kept."""
+"""Enumerations of MindSpore's profiler settings; most are for other hardware, accepted and stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 @public("profiler")
 class ProfilerActivity(enum.Enum):
-    """What is looked at: the CPU, and a GPU where there is one; NPU is taken for the device.
+    """What is profiled: the CPU, and the GPU if there is one; NPU selects the device.
 
     >>> ProfilerActivity.CPU.value
     'CPU'
@@ -33,7 +33,7 @@ class ProfilerActivity(enum.Enum):
 
 @public("profiler")
 class ProfilerLevel(enum.Enum):
-    """How much is collected on Ascend: kept, and changes nothing.
+    """Collection level on Ascend: stored and ignored.
 
     >>> ProfilerLevel.Level1.value
     'Level1'
@@ -47,7 +47,7 @@ class ProfilerLevel(enum.Enum):
 
 @public("profiler")
 class AicoreMetrics(enum.Enum):
-    """Counters of Ascend's cores: kept, and changes nothing.
+    """Counters of Ascend cores: stored and ignored.
 
     >>> AicoreMetrics.Memory.value
     'Memory'
@@ -66,7 +66,7 @@ class AicoreMetrics(enum.Enum):
 
 @public("profiler")
 class ExportType(enum.Enum):
-    """Files of Ascend's tools: text is what is written here.
+    """Export formats of Ascend's tools: text is written here.
 
     >>> ExportType.Text.value
     'text'
@@ -78,7 +78,7 @@ class ExportType(enum.Enum):
 
 @public("profiler")
 class HostSystem(enum.Enum):
-    """What is sampled of the host on Ascend: kept, and changes nothing.
+    """Host sampling on Ascend: stored and ignored.
 
     >>> HostSystem.MEM.value
     'mem'
@@ -92,7 +92,7 @@ class HostSystem(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a schedule says of a step."""
+    """Action of a schedule for a step."""
 
     NONE = 0
     WARM_UP = 1
@@ -102,7 +102,7 @@ class ProfilerAction(enum.Enum):
 
 @public(unlisted=("profiler",))
 class _ExperimentalConfig:
-    """Further settings, kept as they are given.
+    """Additional settings, stored unchanged.
 
     >>> _ExperimentalConfig(l2_cache=True).l2_cache
     True

@@ -1,4 +1,4 @@
-"""``profile`` and ``Profiler``, on PyTorch's profiler."""
+"""``profile`` and ``Profiler``, based on PyTorch's profiler."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ COLUMNS = ("name", "calls", "self_cpu_us", "cpu_us", "self_device_us", "device_u
 
 @public("profiler")
 class profile:
-    """Looks at what a training spends its time on.
+    """Profiles the operations of a training.
 
-    Use it with ``with``, or ``start`` and ``stop`` it, and call ``step`` after each step of the training. With a
-    `schedule` only some steps are recorded, and `on_trace_ready` is called with this object after each row of them
-    (`tensorboard_trace_handler` writes files). ``table`` gives the operations that cost most, ``export`` a trace that
-    Chrome (about:tracing) and Perfetto open. Settings of Ascend are taken and change nothing.
+    Use it as a context manager, or call ``start`` and ``stop``, and call ``step`` after each training step. With a
+    `schedule` only some steps are recorded, and `on_trace_ready` is called with this object after each recorded window
+    (`tensorboard_trace_handler` writes files). ``table`` shows the most expensive operations, ``export`` writes a trace
+    for Chrome (about:tracing) and Perfetto. Settings of Ascend are accepted and ignored.
 
     >>> from millrace import Tensor
     >>> with profile() as prof:
@@ -86,7 +86,7 @@ class profile:
         return ProfilerAction.RECORD if self._plan is None else self._plan(self.step_num)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start profiling."""
         if self._began is not None:
             raise OperationError("The profiler has been started already; stop() it first.")
         self._began, self.step_num = time.perf_counter(), 0
@@ -108,7 +108,7 @@ class profile:
             self._ready(self)
 
     def step(self) -> None:
-        """A step of the training is done."""
+        """Mark the end of a training step."""
         if self._began is None:
             raise OperationError("The profiler has not been started: call start(), or use it with `with`.")
         now = time.perf_counter()
@@ -123,20 +123,20 @@ class profile:
         self._began = time.perf_counter()
 
     def stop(self) -> None:
-        """Look no longer."""
+        """Stop profiling."""
         if self._began is None:
             raise OperationError("The profiler has not been started, so it cannot be stopped.")
         self._close()
         self._began = None
 
     def add_metadata(self, key: str, value: str) -> None:
-        """A note that is written into the trace."""
+        """Add a string to the metadata of the trace."""
         if not isinstance(key, str) or not isinstance(value, str):
             raise ArgumentTypeError("For 'add_metadata', 'key' and 'value' must be str.")
         self._notes[key] = json.dumps(value)
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """A note in JSON that is written into the trace."""
+        """Add a JSON value to the metadata of the trace."""
         try:
             json.loads(value)
         except (TypeError, ValueError) as error:
@@ -149,11 +149,11 @@ class profile:
         return self._last
 
     def table(self, limit: int = 20, sort_by: str = "self_cpu_time_total") -> str:
-        """The operations that cost most, as a table."""
+        """Table of the most expensive operations."""
         return str(self._made().key_averages().table(sort_by=sort_by, row_limit=limit))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The operations, the most expensive first: calls, and microseconds without and with what they call."""
+        """Operations, most expensive first: calls, self and total microseconds."""
         rows = [
             dict(
                 zip(
@@ -170,11 +170,11 @@ class profile:
         return sorted(rows, key=lambda row: row["self_cpu_us"] + row["self_device_us"], reverse=True)
 
     def export(self, path: str) -> None:
-        """The trace as a file that Chrome and Perfetto open."""
+        """Write the trace as a file for Chrome and Perfetto."""
         self._made().export_chrome_trace(path)
 
     def write(self, folder: str, worker: str | None = None) -> None:
-        """The trace, the operations as CSV and the times of steps into a folder."""
+        """Write the trace, the operations as CSV and the step times to a folder."""
         os.makedirs(folder, exist_ok=True)
         name = worker or f"{socket.gethostname()}_{os.getpid()}"
         stem = os.path.join(folder, f"{name}.{time.time_ns() // 1_000_000}")
@@ -203,7 +203,7 @@ def tensorboard_trace_handler(
     analyse_flag: bool = True,
     async_mode: bool = False,
 ) -> Callable[[Any], None]:
-    """What to give as `on_trace_ready`: it writes the trace and tables into a folder, "./data" where none is named.
+    """Create an `on_trace_ready` function that writes the trace and tables to a folder (default "./data").
 
     >>> import os
     >>> with profile(on_trace_ready=tensorboard_trace_handler("traces")) as prof:
@@ -224,9 +224,9 @@ def tensorboard_trace_handler(
 
 @public("millrace", "profiler")
 class Profiler(profile):
-    """The older way to use :class:`profile`: it starts when it is made, and ``analyse`` stops it and writes its files.
+    """Older interface of :class:`profile`: it starts on creation, and ``analyse`` stops it and writes its files.
 
-    `output_path` is the folder, "./data" where none is named. Settings of Ascend are taken and change nothing.
+    `output_path` is the folder (default "./data"). Settings of Ascend are accepted and ignored.
 
     >>> import os
     >>> profiler = Profiler(output_path="profiled")
@@ -263,7 +263,7 @@ class Profiler(profile):
     def analyse(
         self, offline_path: str | None = None, pretty: bool = False, step_list: Any = None, mode: str = "sync"
     ) -> None:
-        """Stop, if it runs, and write the trace and tables."""
+        """Stop if it is running, and write the trace and tables."""
         if mode not in ("sync", "async"):
             raise ArgumentValueError(f"For 'analyse', 'mode' must be 'sync' or 'async', but got {mode!r}.")
         if self._began is not None:
@@ -272,13 +272,13 @@ class Profiler(profile):
 
     @classmethod
     def offline_analyse(cls, path: str, *args: Any, **kwargs: Any) -> None:
-        """Refused: what is collected is written ready to read, and nothing is left to analyse."""
+        """Not supported: written files need no further analysis."""
         raise OperationError(
             "'offline_analyse' has nothing to do: analyse() writes traces and tables that are ready to read."
         )
 
     def op_analyse(self, op_name: str | list[str], device_id: int | None = None) -> str:
-        """How often some operations were called and what they took, as JSON."""
+        """Call counts and times of some operations, as JSON."""
         names = [op_name] if isinstance(op_name, str) else op_name
         if not isinstance(names, (list, tuple)) or not all(isinstance(each, str) for each in names):
             raise ArgumentTypeError(

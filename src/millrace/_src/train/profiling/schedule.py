@@ -1,4 +1,4 @@
-"""``schedule``: which steps of a training are looked at."""
+"""``schedule``: selects the profiled steps of a training."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["schedule"]
 
 @public("profiler")
 class schedule:
-    """Steps in turn: `wait` are left out, `warmup` run unrecorded, `active` are recorded; `repeat` times (0: for ever).
+    """Cycles of steps: `wait` are skipped, `warmup` are not recorded, `active` are recorded; `repeat` cycles (0:
+    forever).
 
-    `skip_first` steps go before all that.
+    `skip_first` steps are skipped before the first cycle.
 
     >>> plan = schedule(wait=1, warmup=0, active=2, repeat=1)
     >>> [plan(step).name for step in range(4)]
@@ -43,7 +44,7 @@ class schedule:
         return ProfilerAction.RECORD_AND_SAVE if phase == whole - 1 else ProfilerAction.RECORD
 
     def to_dict(self) -> dict[str, int]:
-        """The numbers, by name."""
+        """The settings as a dict."""
         return {
             "wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat,
             "skip_first": self.skip_first,
@@ -54,7 +55,7 @@ class schedule:
 
 
 def _clamp_min(value: Any, least: int, name: str) -> int:
-    """A number; what is none or too small becomes the least, as in MindSpore, and is told."""
+    """Check an integer; invalid or too small values become the minimum, as in MindSpore, with a warning."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= least:
         return value
     warn_once(

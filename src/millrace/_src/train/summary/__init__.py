@@ -1,1 +1,1 @@
-"""Summaries: numbers, pictures, histograms and nets in files that TensorBoard reads."""
+"""Summaries for TensorBoard: scalars, images, histograms and graphs."""

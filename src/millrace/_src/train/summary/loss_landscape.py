@@ -1,4 +1,4 @@
-"""``SummaryLandscape``: the loss about the path of a training, over a plane of weights, as a picture and as numbers."""
+"""``SummaryLandscape``: loss landscape around the path of a training, as an image and as numbers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ DEFAULTS: dict[str, Any] = {
     "create_landscape": {"train": True, "result": True},
     "intervals": None,
 }
-MARGIN = 0.2  # how far a picture reaches beyond the path, of its length
+MARGIN = 0.2  # margin of the image around the path, relative to its length
 
 
 def check_settings(settings: Any, owner: str) -> dict[str, Any]:
-    """What is known of a landscape, checked; what is not said is not in it."""
+    """Check the settings of a landscape; missing settings are omitted."""
     if not isinstance(settings, dict):
         raise ArgumentTypeError(
             f"For '{owner}', 'collect_landscape' must be a dict or None, but got {type(settings).__name__}."
@@ -82,7 +82,7 @@ def check_settings(settings: Any, owner: str) -> dict[str, Any]:
 
 
 class LandscapeCheckpoints:
-    """Keeps the weights of a training at the steps or epochs that a landscape wants, for ``SummaryCollector``."""
+    """Saves the weights of a training at the steps or epochs of a landscape, for ``SummaryCollector``."""
 
     def __init__(self, summary_dir: str, settings: dict[str, Any]) -> None:
         self._settings = {**DEFAULTS, **settings}
@@ -96,7 +96,7 @@ class LandscapeCheckpoints:
         self._files: dict[str, str] = {}
 
     def keep(self, params: Any, unit: str) -> None:
-        """Keep the weights, if it is one of the steps or epochs."""
+        """Save the weights at the configured steps or epochs."""
         number = params.cur_step_num if unit == "step" else params.cur_epoch_num
         if unit != self._settings["unit"] or number not in self._wanted:
             return
@@ -106,7 +106,7 @@ class LandscapeCheckpoints:
         self._files[str(number)] = file
 
     def finish(self, params: Any) -> None:
-        """Write down what was kept."""
+        """Write the index of the saved weights."""
         facts = {
             "epoch_group": {str(n): each for n, each in enumerate(self._settings["intervals"])},
             "model_params_file_map": self._files,
@@ -122,11 +122,11 @@ class LandscapeCheckpoints:
 
 @public("train", "millrace")
 class SummaryLandscape:
-    """Draws the loss about the path of a training whose weights ``SummaryCollector`` has kept.
+    """Computes the loss landscape around the path of a training from weights saved by ``SummaryCollector``.
 
     Train with ``SummaryCollector(DIR, collect_specified_data={"collect_landscape": {"intervals": [[1, 2, 3, 4]]}})``,
-    then call :meth:`gen_landscapes_with_multi_process`. Files are TensorBoard's, in place of MindInsight's: a picture
-    and the numbers of each landscape.
+    then call :meth:`gen_landscapes_with_multi_process`. It writes files for TensorBoard instead of MindInsight:
+    an image and the numbers of each landscape.
 
     >>> landscape = SummaryLandscape("summaries")
     >>> landscape.clean_ckpt()
@@ -139,7 +139,7 @@ class SummaryLandscape:
         self._folder = os.path.join(self._summary_dir, FOLDER)
 
     def clean_ckpt(self) -> None:
-        """Remove the weights that were kept."""
+        """Remove the saved weights."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def gen_landscapes_with_multi_process(
@@ -149,13 +149,13 @@ class SummaryLandscape:
         device_ids: list[int] | None = None,
         output: str | None = None,
     ) -> None:
-        """Compute the landscapes, and write them into a summary (`output`, by default where the weights lie).
+        """Compute the landscapes, and write them to a summary (`output`, by default the folder of the weights).
 
-        `callback_fn` gives a Model with a loss, its net, a dataset and metrics. `collect_landscape` changes what the
-        collector was told: "landscape_size" (points along each side), "num_samples" (rows that a loss is the mean of),
-        "create_landscape", {"train": about the path of each interval, over its two principal directions; "result":
-        about its end, over two random ones}, "intervals". Losses are those of predicting, without Dropout, and the net
-        gets its weights back. `device_ids` are checked; one process computes, on the device of the context.
+        `callback_fn` returns a Model with a loss, its network, a dataset and metrics. `collect_landscape` overrides the
+        collector's settings: "landscape_size" (points per side), "num_samples" (rows per loss), "create_landscape",
+        {"train": around the path of each interval in its two principal directions; "result": around its end in two
+        random directions}, "intervals". Losses are computed in evaluation mode, and the network's weights are restored.
+        `device_ids` are checked; one process computes on the device of the context.
         """
         owner = "SummaryLandscape"
         for number in check_argument_type(device_ids or [], "device_ids", owner, list):
@@ -215,20 +215,20 @@ class SummaryLandscape:
 
 
 class _Losses:
-    """A net whose loss is asked for at many weights; with ``with``, after which it has its own again."""
+    """Computes the loss of a network for many weights; as a context manager it restores the weights."""
 
     def __init__(self, parts: Any, rows: int) -> None:
         if not isinstance(parts, tuple) or len(parts) != 4:
             raise ArgumentTypeError(
-                "For 'SummaryLandscape', 'callback_fn' must give a Model, its net, a dataset and metrics, but gave "
-                f"{parts!r}."
+                "For 'SummaryLandscape', 'callback_fn' must return a Model, its network, a dataset and metrics, but "
+                f"returned {parts!r}."
             )
         model, self._net, dataset, _ = parts
         loss_fn = model._loss_fn
         self._cell = (self._net if loss_fn is None else WithLossCell(self._net, loss_fn)).set_train(False)
         self._batches = list(_take_batches(dataset, rows))
         named = [each for each in self._net.get_parameters() if "weight" in each.name or "bias" in each.name]
-        # those that MindSpore moves; where none has such a name, all that train
+        # parameters that MindSpore varies; without such names all trainable ones
         self._moved = [each for each in named if each.requires_grad] or self._net.trainable_params()
         self.weights: list[Array] = []
 
@@ -240,13 +240,13 @@ class _Losses:
             parameter.set_data(value)
 
     def load(self, file: str) -> Array:
-        """Give the net what a file has; its weights as one vector."""
+        """Load a file into the network; returns its weights as a vector."""
         load_checkpoint(file, self._net)
         self.weights = [each.asnumpy().astype(np.float64).copy() for each in self._moved]
         return np.concatenate([each.ravel() for each in self.weights])
 
     def at(self, vector: Array) -> float:
-        """The mean loss with these weights."""
+        """Mean loss with these weights."""
         at = 0
         for parameter in self._moved:
             part = vector[at : at + parameter.size].reshape(parameter.shape)
@@ -257,7 +257,7 @@ class _Losses:
     def over(
         self, centre: Array, v: Array, w: Array, size: int, path: Array, about: dict[str, Any]
     ) -> Landscape:
-        """The losses over a plane, on a grid about the path."""
+        """Losses over a plane on a grid around the path."""
         x, y = (_grid_axis(path[:, side], size) for side in range(2))
         log.info("a landscape of %d x %d losses, %s", size, size, about)
         z = np.array([[self.at(centre + a * v + b * w) for a in x] for b in y])
@@ -274,7 +274,7 @@ def _grid_axis(values: Array, size: int) -> Array:
 
 
 def _take_batches(dataset: Any, rows: int) -> Iterator[Any]:
-    """Batches until there are so many rows; they stay in memory."""
+    """Batches up to this number of rows, kept in memory."""
     create_iterator = getattr(dataset, "create_tuple_iterator", None)
     for batch in dataset if create_iterator is None else create_iterator(num_epochs=1, do_copy=True):
         yield batch

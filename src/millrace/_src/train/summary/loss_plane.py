@@ -1,4 +1,4 @@
-"""A loss over a plane through weights: which two directions span it, where a training passed, and a picture of it."""
+"""Loss over a plane of weights: directions, training path, and image."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Array = np.ndarray[Any, Any]
 # From low to high: dark, green, bright.
 _COLOURS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], np.float64)
 _PATH, _END, _NOTHING = (220, 40, 40), (255, 255, 255), (160, 160, 160)
-_PIXELS = 256  # about how wide a picture is
+_PIXELS = 256  # approximate width of an image
 
 
 def principal_directions(points: Array) -> tuple[Array, Array]:
-    """The two directions along which points lie farthest from the last of them."""
+    """Principal directions of points relative to the last point (PCA)."""
     away = points[:-1] - points[-1]
     _, _, directions = np.linalg.svd(away - away.mean(0), full_matrices=False)
     if len(directions) < 2:
@@ -28,7 +28,7 @@ def principal_directions(points: Array) -> tuple[Array, Array]:
 
 
 def filter_normalize(direction: Array, weights: list[Array]) -> Array:
-    """The direction with, for each weight, that weight's own length, so that all of them move alike."""
+    """Filter normalization: scale the direction of each weight to the weight's norm."""
     parts, at = [], 0
     for weight in weights:
         part = direction[at : at + weight.size]
@@ -39,14 +39,14 @@ def filter_normalize(direction: Array, weights: list[Array]) -> Array:
 
 
 def coordinates(points: Array, v: Array, w: Array) -> Array:
-    """Where the feet of points on the plane through the last one are, two numbers for each."""
+    """Coordinates of the projections of points on the plane through the last one."""
     solution: Array = np.linalg.lstsq(np.stack([v, w], 1), (points - points[-1]).T, rcond=None)[0]
     return solution.T
 
 
 @dataclasses.dataclass(frozen=True)
 class Landscape:
-    """Losses `z` (y, x) on a grid, where the training passed (x, y and loss of each point), and where it ended."""
+    """Losses `z` (y, x) on a grid, the training path (x, y and loss of each point), and its end."""
 
     x: Array
     y: Array
@@ -56,12 +56,12 @@ class Landscape:
     about: dict[str, Any]
 
     def text(self) -> str:
-        """All numbers, as JSON."""
+        """All numbers as JSON."""
         rounded = {name: _to_json_list(getattr(self, name)) for name in ("x", "y", "z", "path")}
         return json.dumps({**rounded, "convergence_point": _to_json_list(np.array(self.end)), **self.about})
 
     def picture(self) -> Array:
-        """A picture (height, width, 3): dark is low, red is the path, white its end; y grows upwards."""
+        """Image (height, width, 3): dark is low, red is the path, white its end; y grows upwards."""
         scale = max(1, _PIXELS // len(self.x))
         pixels = _colorize(self.z[::-1]).repeat(scale, 0).repeat(scale, 1)
         for x, y, _ in self.path:
@@ -77,7 +77,7 @@ class Landscape:
 
 
 def _axis_fraction(value: float, axis: Array) -> float:
-    """How far along an axis, from 0 to 1."""
+    """Position along an axis, from 0 to 1."""
     span = axis[-1] - axis[0]
     return float(np.clip((value - axis[0]) / span, 0, 1)) if span else 0.5
 
@@ -85,7 +85,7 @@ def _axis_fraction(value: float, axis: Array) -> float:
 def _colorize(z: Array) -> Array:
     known = np.isfinite(z)
     low, high = (z[known].min(), z[known].max()) if known.any() else (0.0, 1.0)
-    # losses grow by orders of magnitude away from the path: in a straight scale all of it would be one colour
+    # losses grow by orders of magnitude away from the path: a linear scale would show a single color
     height = np.log1p(np.where(known, z, high) - low) / (np.log1p(high - low) or 1.0)
     stops = np.linspace(0, 1, len(_COLOURS))
     channels = [np.interp(height, stops, _COLOURS[:, channel]) for channel in range(3)]
@@ -95,7 +95,7 @@ def _colorize(z: Array) -> Array:
 
 
 def _to_json_list(values: Array) -> Any:
-    """Numbers for JSON, which has none that are infinite or no numbers."""
+    """Convert numbers to JSON; infinities and NaN become null."""
     return [
         _to_json_list(each) if np.ndim(each) else (float(f"{each:.7g}") if np.isfinite(each) else None)
         for each in values

@@ -1,4 +1,4 @@
-"""``SummaryCollector``: a callback that keeps the usual things of a training in TensorBoard's files."""
+"""``SummaryCollector``: a callback that writes common training data to TensorBoard files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .summary_record import SummaryRecord
 
 __all__ = ["SummaryCollector"]
 
-# What can be collected, and whether it is where nothing is said.
+# Collectable data and their defaults.
 CHOICES: dict[str, Any] = {
     "collect_metric": True,
     "collect_graph": True,
@@ -30,21 +30,21 @@ CHOICES: dict[str, Any] = {
     "histogram_regular": "conv|dense|weight",
     "collect_landscape": None,
 }
-# Parameters whose histograms are kept where their names are not given.
+# Number of parameters with histograms by default.
 MOST_HISTOGRAMS = 5
 
 
 @public("train", "millrace")
 class SummaryCollector(Callback):
-    """Keeps loss, learning rate, pictures among the inputs, histograms of weights, the net and the metrics.
+    """Records loss, learning rate, input images, weight histograms, the network graph and metrics.
 
-    Every `collect_freq` steps (the pictures and histograms every `collect_tensor_freq`, or ten times as rarely).
-    `collect_specified_data` says what: "collect_metric", "collect_graph", "collect_input_data", "collect_train_lineage"
-    and "collect_eval_lineage" are True or False, "histogram_regular" a regular expression of parameter names; with
-    ``keep_default_action=False`` nothing but that is kept. "collect_landscape" keeps weights for
-    :class:`SummaryLandscape`: a dict of "intervals" ([[1, 2, 3]]), "unit" ("step" or "epoch") and what it is told
-    there. `custom_lineage_data` is a dict of your own. Open the files
-    with ``tensorboard --logdir DIR``. The loss is read only in the steps that are kept.
+    Data is recorded every `collect_freq` steps (images and histograms every `collect_tensor_freq`, or ten times as
+    rarely). `collect_specified_data` selects data: "collect_metric", "collect_graph", "collect_input_data",
+    "collect_train_lineage" and "collect_eval_lineage" are True or False, "histogram_regular" a regular expression of
+    parameter names; with ``keep_default_action=False`` only that is recorded. "collect_landscape" saves weights for
+    :class:`SummaryLandscape`: a dict of "intervals" ([[1, 2, 3]]), "unit" ("step" or "epoch") and its other settings.
+    `custom_lineage_data` is a dict of custom values. Open the files with ``tensorboard --logdir DIR``. The loss is read
+    only in recorded steps.
 
     >>> SummaryCollector("summaries", collect_freq=100).collect_freq
     100
@@ -95,7 +95,7 @@ class SummaryCollector(Callback):
             self._record = None
 
     def begin(self, run_context: RunContext) -> None:
-        """Keep what is known before the first step."""
+        """Record what is known before the first step."""
         params, record = run_context.original_args(), self._record
         if record is None or params.mode != "train":
             return
@@ -114,7 +114,7 @@ class SummaryCollector(Callback):
         record.record(0, network)
 
     def step_end(self, run_context: RunContext) -> None:
-        """Keep what belongs to this step, if it is one of those."""
+        """Record the data of this step if it is due."""
         params, record = run_context.original_args(), self._record
         if record is None or params.mode != "train":
             return
@@ -151,7 +151,7 @@ class SummaryCollector(Callback):
                 record.add_value("histogram", f"{each.name}/auto", each)
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        """Keep the metrics."""
+        """Record the metrics."""
         params, record = run_context.original_args(), self._record
         if record is None or not self._wanted["collect_eval_lineage"]:
             return
@@ -163,7 +163,7 @@ class SummaryCollector(Callback):
         record.set_mode("train")
 
     def epoch_end(self, run_context: RunContext) -> None:
-        """Let others see what was kept."""
+        """Flush the recorded data."""
         params = run_context.original_args()
         if self._keeper is not None and params.mode == "train":
             self._keeper.keep(params, "epoch")
@@ -171,7 +171,7 @@ class SummaryCollector(Callback):
             self._record.flush()
 
     def end(self, run_context: RunContext) -> None:
-        """Let others see what was kept."""
+        """Flush the recorded data."""
         params = run_context.original_args()
         if self._keeper is not None and params.mode == "train":
             self._keeper.finish(params)

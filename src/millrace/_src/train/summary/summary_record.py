@@ -1,4 +1,4 @@
-"""``SummaryRecord``: values of a training under names, written into files that TensorBoard reads."""
+"""``SummaryRecord``: write named values of a training to TensorBoard files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLUGINS = (
 )  # fmt: skip
 
 
-# Of the files of this process: two records may begin one in the same second, in the same folder.
+# Counter of files of this process: two records may start in the same second and folder.
 _numbers = itertools.count(1)
 
 
@@ -38,9 +38,9 @@ _numbers = itertools.count(1)
 class SummaryRecord:
     """Writes summaries into a folder: ``add_value`` some, then ``record`` the step that they belong to.
 
-    Files are TensorBoard's: ``tensorboard --logdir DIR``. What a net gives to ``ops.ScalarSummary`` and its kin is
-    taken in too, and belongs to the next ``record``. Use it with ``with``, or ``close`` it. A file that grows past
-    `max_file_size` is followed by another. `num_process` and `export_options` are taken and change nothing.
+    Files are TensorBoard's: ``tensorboard --logdir DIR``. Values of ``ops.ScalarSummary`` and similar
+    operations are added to the next ``record``. Use it as a context manager, or call ``close``. A new file is started
+    beyond `max_file_size`. `num_process` and `export_options` are accepted and ignored.
 
     >>> with SummaryRecord("summaries") as record:
     ...     record.add_value("scalar", "loss", Tensor(0.5))
@@ -85,7 +85,7 @@ class SummaryRecord:
         return self._folder
 
     def set_mode(self, mode: str) -> None:
-        """What is recorded belongs to a training ("train") or to an evaluation ("eval")."""
+        """Set whether recorded data belong to training ("train") or evaluation ("eval")."""
         if mode not in ("train", "eval"):
             raise ArgumentValueError(
                 f"For 'SummaryRecord', 'mode' should be 'train' or 'eval', but got {mode!r}."
@@ -93,7 +93,7 @@ class SummaryRecord:
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: Any) -> None:
-        """Keep a value until the next ``record``: "scalar", "image" (N, C, H, W), "histogram", "tensor", "graph"."""
+        """Add a value to the next ``record``: "scalar", "image" (N, C, H, W), "histogram", "tensor", "graph"."""
         if plugin not in PLUGINS:
             raise ArgumentValueError(
                 f"No such plugin of {plugin!r}; it should be one of {', '.join(PLUGINS)}."
@@ -114,14 +114,14 @@ class SummaryRecord:
         self._values[plugin, name] = value
 
     def _taken(self, summary_type: str, name: str, value: Tensor) -> None:
-        """What a net gave to a summary operation; copied, since a recorded step uses the memory again."""
+        """Receive a value of a summary operation; copied, since a captured step reuses the memory."""
         if self._file is not False:
             self._values[summary_type, name] = value.asnumpy().copy()
 
     def record(
         self, step: int, train_network: Any = None, plugin_filter: Callable[[str], bool] | None = None
     ) -> bool:
-        """Write what was kept, as of this step; whether all of it was written."""
+        """Write the added values for this step; returns whether all were written."""
         check_argument_type(step, "step", "SummaryRecord", int)
         if self._file is False:
             raise ArgumentValueError("For 'SummaryRecord', it is closed: nothing can be recorded any more.")
@@ -134,7 +134,7 @@ class SummaryRecord:
                     if self._raises:
                         raise
                     written = False
-                    warn_once(f"summary-{name}", f"the summary '{name}' was left out: {error}")
+                    warn_once(f"summary-{name}", f"the summary '{name}' was skipped: {error}")
         self._values.clear()
         if values:
             self._write(events.event(now, step, values))
@@ -161,12 +161,12 @@ class SummaryRecord:
         write_record(self._file, data)
 
     def flush(self) -> None:
-        """Let others see what was written."""
+        """Flush written data."""
         if self._file:
             self._file.flush()
 
     def close(self) -> None:
-        """Write what is left and close the file; a second call does nothing."""
+        """Write remaining data and close the file; a second call has no effect."""
         if self._stop is not None:
             self._stop()
             self._stop = None
@@ -187,7 +187,7 @@ def _to_array(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _encode_summary(plugin: str, name: str, value: Any) -> list[bytes]:
-    """A value as TensorBoard has it."""
+    """Encode a value for TensorBoard."""
     if plugin == "scalar":
         array = _to_array(value)
         if array.size != 1:
@@ -196,7 +196,7 @@ def _encode_summary(plugin: str, name: str, value: Any) -> list[bytes]:
     if plugin == "image":
         array = _to_array(value)
         if array.ndim != 4 or array.shape[1] not in (1, 3):
-            raise ArgumentValueError(f"pictures must be (N, 1 or 3, H, W), but their shape is {array.shape}")
+            raise ArgumentValueError(f"images must be (N, 1 or 3, H, W), but their shape is {array.shape}")
         return [
             events.image(name if not number else f"{name}/{number}", pixels)
             for number, pixels in enumerate(_to_pixels(array))
@@ -211,7 +211,7 @@ def _encode_summary(plugin: str, name: str, value: Any) -> list[bytes]:
 
 
 def _to_pixels(images: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """Pictures (N, C, H, W) as uint8 (H, W, C); floats are stretched from their smallest to their largest value."""
+    """Convert images (N, C, H, W) to uint8 (H, W, C); floats are scaled from their minimum to their maximum."""
     if images.dtype != np.uint8:
         low, high = float(images.min()), float(images.max())
         images = ((images - low) * (255 / (high - low or 1.0))).astype(np.uint8)
@@ -219,7 +219,7 @@ def _to_pixels(images: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def _list_nodes(network: Cell) -> list[tuple[str, str, list[str]]]:
-    """A net as a graph: its cells, nested by their names, and the parameters that feed each."""
+    """Nodes of a network graph: cells, nested by name, and their parameters."""
     top = type(network).__name__
     nodes: list[tuple[str, str, list[str]]] = []
     for path, cell in network.cells_and_names():

@@ -1,7 +1,7 @@
-"""TensorBoard's events as bytes: the few messages of it that summaries need, field by field.
+"""Protobuf encoding of TensorBoard events.
 
-A field is a key (its number and how it is stored) and a value; numbers below are those of TensorBoard's event.proto,
-summary.proto, tensor.proto and graph.proto.
+A field is a key (number and wire type) and a value; the numbers are those of TensorBoard's event.proto, summary.proto,
+tensor.proto and graph.proto.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _float_field(number: int, value: float) -> bytes:
 
 
 def version_event(wall_time: float) -> bytes:
-    """The first event of every file."""
+    """First event of a file."""
     return _double_field(1, wall_time) + _text_field(3, "brain.Event:2")
 
 
 def event(wall_time: float, step: int, values: Iterable[bytes]) -> bytes:
-    """Some values of one step."""
+    """Event with the values of one step."""
     return (
         _double_field(1, wall_time)
         + _integer_field(2, step)
@@ -49,7 +49,7 @@ def event(wall_time: float, step: int, values: Iterable[bytes]) -> bytes:
 
 
 def graph_event(wall_time: float, nodes: Iterable[tuple[str, str, list[str]]]) -> bytes:
-    """A graph: the name, the kind and the inputs of each node."""
+    """Graph event: name, type and inputs of each node."""
     definition = b"".join(
         field(
             1,
@@ -63,20 +63,20 @@ def graph_event(wall_time: float, nodes: Iterable[tuple[str, str, list[str]]]) -
 
 
 def scalar(tag: str, value: float) -> bytes:
-    """A number."""
+    """Scalar value."""
     return _text_field(1, tag) + _float_field(2, float(value))
 
 
 def text(tag: str, content: str) -> bytes:
-    """Some words."""
+    """Text value."""
     tensor = (
         _integer_field(1, 7) + field(2, field(2, _integer_field(1, 1))) + _text_field(8, content)
-    )  # of strings, one of them
+    )  # a string tensor with one element
     return _text_field(1, tag) + field(8, tensor) + field(9, field(1, _text_field(1, "text")))
 
 
 def image(tag: str, pixels: np.ndarray[Any, Any]) -> bytes:
-    """A picture (height, width, colours) of uint8."""
+    """Image value from uint8 (height, width, channels)."""
     height, width, colours = pixels.shape
     inner = (
         _integer_field(1, height)
@@ -88,7 +88,7 @@ def image(tag: str, pixels: np.ndarray[Any, Any]) -> bytes:
 
 
 def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
-    """How values are spread, by buckets of one width; infinite ones and no numbers are left out."""
+    """Histogram with equal bins; infinities and NaN are skipped."""
     flat = np.asarray(values, np.float64).ravel()
     flat = flat[np.isfinite(flat)]
     if not flat.size:
@@ -104,14 +104,14 @@ def histogram(tag: str, values: np.ndarray[Any, Any], bins: int = 30) -> bytes:
 
 
 def png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """A picture of uint8 (height, width, 1, 3 or 4 colours) as a PNG file.
+    """Encode a uint8 image (height, width, 1, 3 or 4 channels) as PNG.
 
     >>> png(np.zeros((2, 2, 3), np.uint8))[:4]
     b'\\x89PNG'
     """
     height, width, colours = pixels.shape
     color_type = {1: 0, 3: 2, 4: 6}[colours]
-    rows = np.zeros((height, 1 + width * colours), np.uint8)  # each row begins with its filter: none
+    rows = np.zeros((height, 1 + width * colours), np.uint8)  # each row starts with its filter type: none
     rows[:, 1:] = pixels.reshape(height, -1)
 
     def chunk(name: bytes, data: bytes) -> bytes:

@@ -1,6 +1,7 @@
-"""What a card does to whole batches: functions on PyTorch tensors, which run on a CPU as well.
+"""Batch kernels of offloaded transforms: functions on PyTorch tensors, for GPU and CPU.
 
-Each gives what the transform of its name gives for every row, bit for bit, or as near as its step says (core/card.py).
+Each computes the result of the transform of its name for every row, bit for bit or within the tolerance of its step
+(core/values/offload.py).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Parts of images in other sizes: images of any sizes in, a batch of one size out.
+"""Crop and resize images of different sizes to a batch of one size.
 
-Which pixels a part needs, and with which weights, is worked out on the host for all rows at once; the device only
-gathers and adds. Weights are integers of 11 bits and sums are cut as OpenCV's are, so that levels of 256 come out bit
-for bit as on the host.
+The host computes the source pixels and weights for all rows at once; the device only gathers and adds. Weights are
+11-bit integers and sums are truncated as in OpenCV, so that uint8 results are equal to the host's bit for bit.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from .pixel_ops import to_device
 
 __all__ = ["Images", "crop_and_resize_batch"]
 
-_ONE = 2048  # OpenCV's weights
+_ONE = 2048  # scale of OpenCV's integer weights
 
 
 class Images(NamedTuple):
-    """Images one after the other in one buffer: where each begins, and how far rows, columns and channels are apart."""
+    """Images in one buffer: base offsets, and strides of rows, columns and channels."""
 
     flat: torch.Tensor
     base: np.ndarray[Any, Any]
-    sizes: np.ndarray[Any, Any]  # (height, width) of each
-    steps: np.ndarray[Any, Any]  # (row, column, channel) of each
-    channels: int  # 0 where there is no axis of channels
+    sizes: np.ndarray[Any, Any]  # (height, width) of each image
+    steps: np.ndarray[Any, Any]  # (row, column, channel) strides of each image
+    channels: int  # 0 without a channel axis
 
     @classmethod
     def of_batch(cls, x: torch.Tensor) -> Images:
-        """A batch <N,H,W> or <N,H,W,C>."""
+        """Images of a batch <N,H,W> or <N,H,W,C>."""
         count, height, width = x.shape[:3]
         channels = x.shape[3] if x.ndim == 4 else 0
         many = max(channels, 1)
@@ -45,7 +44,7 @@ class Images(NamedTuple):
 
     @classmethod
     def of_planes(cls, images: Sequence[torch.Tensor]) -> Images:
-        """Images <C,H,W>, as decoders give them."""
+        """Images of a list of decoded images <C,H,W>."""
         sizes = np.array([image.shape[1:] for image in images])
         areas = sizes[:, 0] * sizes[:, 1]
         base = np.concatenate([[0], np.cumsum(areas * images[0].shape[0])[:-1]])
@@ -55,7 +54,7 @@ class Images(NamedTuple):
 
     @classmethod
     def of_rows(cls, rows: torch.Tensor, shapes: Sequence[tuple[int, ...]]) -> Images:
-        """Images <H,W> or <H,W,C> at the beginning of the rows of a matrix of bytes."""
+        """Images <H,W> or <H,W,C> at the start of the rows of a byte matrix."""
         if len({shape[2:] for shape in shapes}) > 1:
             raise DeviceQueueError(
                 f"images of different channels cannot be one batch: {sorted(set(shapes))[:3]}"
@@ -68,7 +67,7 @@ class Images(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """One direction: which pixels of the source each pixel of the result is made of, and the weight of the second."""
+    """Sampling of one axis: source indices of each output pixel, and the weight of the second."""
 
     first: np.ndarray[Any, Any]
     second: np.ndarray[Any, Any] | None = None
@@ -78,7 +77,7 @@ class _Axis(NamedTuple):
 def crop_and_resize_batch(
     images: Images, steps: Sequence[OffloadStep], samples: Sequence[Sequence[Any]]
 ) -> torch.Tensor:
-    """The images through crops and at most one resize, as a batch; ``samples`` holds for each step a row's numbers."""
+    """Apply crops and at most one resize to images; ``samples`` holds the random numbers per step and row."""
     rows = [
         _compute_window(size, steps, [each[i] for each in samples])
         for i, size in enumerate(images.sizes.tolist())
@@ -104,7 +103,7 @@ def crop_and_resize_batch(
 def _compute_window(
     size: list[int], steps: Sequence[OffloadStep], samples: Sequence[Any]
 ) -> tuple[Any, Any, Any]:
-    """(part of the source, size that it gets, part of that) for one image."""
+    """(source window, target size, crop window of the target) of one image."""
     box = [0, 0, *size]
     target: list[int] | None = None
     window = [0, 0, *size]
@@ -123,7 +122,7 @@ def _compute_window(
 def _sample_axis(
     start: Any, length: Any, target: Any, skip: Any, count: int, linear: bool | None, clamps: bool
 ) -> _Axis:
-    """``start`` and ``length`` of the part, the length it gets, and the ``count`` pixels of that from ``skip`` on."""
+    """Sampling of an axis: source ``start`` and ``length``, ``target`` length, ``count`` pixels from ``skip`` on."""
     positions = skip[:, None] + np.arange(count)[None, :]
     if linear is None:
         return _Axis(start[:, None] + positions)
@@ -135,7 +134,9 @@ def _sample_axis(
     first = np.floor(exact).astype(np.int64)
     part = exact - first.astype(np.float32)
     last = length[:, None] - 1
-    if not clamps:  # across, OpenCV gives the outermost pixel all the weight; down, it takes it twice
+    if (
+        not clamps
+    ):  # horizontally, OpenCV gives the border pixel the full weight; vertically, it uses it twice
         part = np.where((first < 0) | (first >= last), np.float32(0), part)
     low, high = (np.clip(pixel, 0, last) + start[:, None] for pixel in (first, first + 1))
     weights = tuple(
@@ -148,7 +149,7 @@ def _gather_pixels(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
     many = max(images.channels, 1)
     flat, base, steps = images.flat, images.base, images.steps
     together = many > 1 and _is_interleaved(images, many)
-    if together:  # a pixel is one thing to fetch
+    if together:  # fetch all channels of a pixel at once
         flat, base, steps = flat.reshape(-1, many), base // many, steps // many
     lines = [base[:, None] + each * steps[:, :1] for each in _neighbor_indices(down)]
     columns = [each * steps[:, 1:2] for each in _neighbor_indices(across)]
@@ -167,14 +168,14 @@ def _gather_pixels(images: Images, down: _Axis, across: _Axis) -> torch.Tensor:
 
 
 def _is_interleaved(images: Images, many: int) -> bool:
-    """Whether the channels of a pixel lie side by side, and pixels one after the other from the beginning on."""
+    """Whether channels are interleaved and pixels contiguous from offset 0 on."""
     steps = images.steps
     side = bool((steps[:, 2] == 1).all() and (steps[:, 1] == many).all())
     return side and not (images.base % many).any() and images.flat.numel() % many == 0
 
 
 def _copy_to_device(arrays: list[Any], device: torch.device) -> list[torch.Tensor]:
-    """Small arrays on the device, as one."""
+    """Copy small arrays to the device in one transfer."""
     whole = to_device(np.concatenate([each.reshape(-1) for each in arrays], dtype=np.int64), device)
     parts = torch.split(whole, [each.size for each in arrays])
     return [part.reshape(each.shape) for part, each in zip(parts, arrays, strict=True)]
@@ -185,7 +186,7 @@ def _neighbor_indices(axis: _Axis) -> list[Any]:
 
 
 def _blend_corners(corners: list[torch.Tensor], weights: list[torch.Tensor]) -> torch.Tensor:
-    """One pixel of each four, or the only one. Across first, then down, each cut as OpenCV does."""
+    """Interpolate between four neighbors, horizontally, then vertically, truncated as in OpenCV."""
     if not weights:
         return corners[0]
     upper, lower, left, right = weights

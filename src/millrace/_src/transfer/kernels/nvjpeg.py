@@ -1,8 +1,8 @@
-"""Decoding on a card: nvJPEG, called directly.
+"""JPEG decoding on a GPU with nvJPEG.
 
-torchvision calls it too, but on a stream of no priority: beside a step that fills the card its kernels wait behind the
-step's, and a batch takes seconds instead of milliseconds (docs/design/2026-11-16-feeding-a-gpu.md). Here it runs on the
-stream that is current, which the sink gives priority.
+torchvision uses nvJPEG on a stream without priority: its kernels queue behind a step that occupies the GPU, and a batch
+takes seconds instead of milliseconds (docs/design/2026-11-16-feeding-a-gpu.md). Here it runs on the current stream,
+which has a high priority.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = ["decode_jpeg_batch"]
 
 log = get_logger(__name__)
 
-# nvjpeg.h: the decoders to try, the fastest first, and pixels with their channels side by side
+# nvjpeg.h: backends, fastest first, and the interleaved output format
 _HARDWARE, _GPU, _DEFAULT = 3, 2, 0
 _RGB_INTERLEAVED = 5
-# A decoder is set up for a number of pictures, which waits for the whole card: so groups are filled up to a multiple of
-# this, and there are decoders for each of those; of each so many, in turn, since one has a group under way.
+# Setting up a decoder for a number of images synchronizes the GPU: groups are padded to a multiple of this number, with
+# this many cached decoders per size, used in turn, since one of them is busy.
 _FULL, _STATES = 8, 2
-# In the place of nvJPEG's status: there is no such decoder here.
+# Own status: the backend is not available.
 _NONE = -1
 
 Sizes = Sequence[tuple[int, int]]
 
 
 def decode_jpeg_batch(encoded: Sequence[torch.Tensor], sizes: Sizes, device: torch.device) -> Images:
-    """RGB images on the device, of the bytes of JPEGs that are on the host and of known sizes."""
-    if device.type != "cuda":  # a CPU stands for the card
+    """Decode JPEG bytes in host memory, with known sizes, to RGB images on the device."""
+    if device.type != "cuda":  # the CPU stands in for the GPU in tests
         require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
         io: Any = require("torchvision.io", extra="gpu", purpose="Decode().device('GPU')")
         return Images.of_planes([io.decode_jpeg(one, mode=io.ImageReadMode.RGB) for one in encoded])
@@ -56,7 +56,7 @@ class _Image(ctypes.Structure):
 
 
 class _State:
-    """Buffers of one batch that is being decoded."""
+    """Buffers of a batch during decoding."""
 
     def __init__(self, library: Any, handle: Any, count: int) -> None:
         self.pointer = ctypes.c_void_p()
@@ -68,7 +68,7 @@ class _State:
 
 
 class Nvjpeg:
-    """Decoders of one device; one call at a time."""
+    """nvJPEG decoders of one device; not thread-safe."""
 
     def __init__(self, library: Any, device: torch.device) -> None:
         self.library, self.device = library, device
@@ -94,12 +94,12 @@ class Nvjpeg:
                     return Images(flat, base, shapes, steps, 3)
                 statuses[backend] = status
         raise DeviceQueueError(
-            f"nvJPEG cannot decode a picture of this batch (status {statuses}); without device('GPU') the host decodes "
+            f"nvJPEG cannot decode an image of this batch (status {statuses}); without device('GPU') the host decodes "
             "it, and an error names the file"
         )
 
     def _decode(self, backend: int, encoded: Sequence[torch.Tensor], shapes: Any, pointers: Any) -> int:
-        """0 where all were decoded, into these places; else what nvJPEG says."""
+        """Decode to these pointers. Returns 0 for success, else nvJPEG's status."""
         handle = self._handle(backend)
         if handle is None:
             return _NONE
@@ -122,7 +122,7 @@ class Nvjpeg:
         return int(status)
 
     def _check(self, handle: Any, encoded: Sequence[torch.Tensor], shapes: Any) -> None:
-        """What nvJPEG will write must fit into its place: a file may claim two sizes."""
+        """Check that nvJPEG's output fits into its buffer: a file may declare two different sizes."""
         channels, layout = ctypes.c_int(), ctypes.c_int()
         widths, heights = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
         for one, shape in zip(encoded, shapes.tolist(), strict=True):
@@ -137,7 +137,7 @@ class Nvjpeg:
             )
             if status or [heights[0], widths[0]] != shape:
                 raise DeviceQueueError(
-                    f"a JPEG's header says {shape[0]} x {shape[1]} pixels, and nvJPEG finds {heights[0]} x {widths[0]} "
+                    f"a JPEG header has {shape[0]} x {shape[1]} pixels, and nvJPEG finds {heights[0]} x {widths[0]} "
                     f"(status {status}); without device('GPU') the host decodes it, and an error names the file"
                 )
 
@@ -150,7 +150,7 @@ class Nvjpeg:
         return self._handles[backend]
 
     def _state(self, backend: int, handle: Any, count: int) -> _State | None:
-        """A decoder for so many pictures, whose last group is done; None where it cannot be set up."""
+        """An idle decoder for this number of images; None if it cannot be set up."""
         states = self._states.setdefault((backend, count), deque())
         if len(states) < _STATES:
             states.appendleft(_State(self.library, handle, count))
@@ -167,16 +167,16 @@ def _load_decoder(device: torch.device) -> Nvjpeg:
         try:
             return Nvjpeg(ctypes.CDLL(path), device)
         except OSError as error:
-            log.debug("%s is no nvJPEG for here: %s", path, error)
+            log.debug("%s is no usable nvJPEG: %s", path, error)
     require("torchvision", extra="gpu", purpose="Decode().device('GPU')")
     raise MissingExtra(
-        "Decode().device('GPU') needs NVIDIA's library nvJPEG. torchvision's wheels for CUDA bring it; the one that is "
-        "installed here has none: install the build that goes with your PyTorch"
+        "Decode().device('GPU') needs NVIDIA's library nvJPEG. torchvision's CUDA wheels include it; the "
+        "installed one does not. Install the build that matches your PyTorch"
     )
 
 
 def _find_libraries() -> Iterator[str]:
-    """Where nvJPEG may be: beside PyTorch, with torchvision, or in an installation of CUDA."""
+    """Possible paths of nvJPEG: next to PyTorch, in torchvision, in a CUDA installation."""
     packages = Path(torch.__file__).parents[1]
     for pattern in ("nvidia/**/libnvjpeg.so*", "torchvision.libs/libnvjpeg*"):
         yield from map(str, sorted(packages.glob(pattern)))

@@ -1,7 +1,7 @@
-"""Kernels for batches of one size <N,H,W>, <N,H,W,C> or <N,C,H,W>: numbers, order of channels, mirror images, colours.
+"""Kernels for batches <N,H,W>, <N,H,W,C> or <N,C,H,W>: casts, normalization, channel order, flips, colors.
 
-Each takes the batch, the arguments of its step, and ``rows``: for every row what its step's ``place`` gave, or the
-random numbers themselves where there is no ``place``.
+Each takes the batch, the arguments of its step, and ``rows``: the row parameters of its step, or the random samples
+themselves if the step has no function for them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ __all__ = ["KERNELS"]
 
 Batch = torch.Tensor
 
-# OpenCV's weights of red, green and blue in a grey, times 2 ** 15.
+# OpenCV's weights of red, green and blue for gray, times 2 ** 15.
 _GREY, _GREY_SHIFT = (9798, 19235, 3735), 15
 
 
 @functools.lru_cache(maxsize=256)
 def _cached_constant(values: tuple[float, ...], shape: tuple[int, ...], device: torch.device) -> Batch:
-    """A small array that stays on the device: copying it there for each batch would wait for the device.
+    """A small array, cached on the device: copying it for each batch would synchronize the device.
 
-    A divisor on the host would not do: PyTorch multiplies by its inverse, which rounds twice.
+    A Python scalar as divisor is not used: PyTorch multiplies by its inverse, which rounds twice.
     """
     return torch.tensor(values, dtype=torch.float32).reshape(shape).to(device)
 
 
 def to_device(array: Any, device: torch.device) -> Batch:
-    """An array of the host's there, without waiting for the device."""
+    """Copy a host array to the device without synchronization."""
     tensor = torch.from_numpy(np.require(array, requirements=["C", "W"]))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
@@ -57,24 +57,24 @@ def normalize(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
 def rescale(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
     """x * factor + shift, rounded once to float32."""
     factor, shift = float(np.float32(args["factor"])), float(np.float32(args["shift"]))
-    if shift == 0 and x.element_size() < 4:  # exact in 24 bits and more, so that one rounding is left
+    if shift == 0 and x.element_size() < 4:  # exact in 24 bits, so that only one rounding remains
         return x.to(torch.float32).mul_(factor)
     return x.to(torch.float64).mul_(factor).add_(shift).to(torch.float32)
 
 
 def cast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """The same values in another type."""
+    """Cast to another dtype."""
     return x.to(getattr(torch, args["dtype"]))
 
 
 def to_tensor(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """Channels first, divided by 255, in another type."""
+    """Channels first, divided by 255, cast to another dtype."""
     planes = x[:, None] if x.ndim == 3 else hwc_to_chw(x, {}, None)
     return cast(rescale(planes, {"factor": 1.0 / 255.0, "shift": 0.0}, None), args, None)
 
 
 def flip(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """Mirror images of all rows, or of those where that was drawn."""
+    """Flip all rows, or the rows selected by their random sample."""
     axis = (-1 if args["across"] else -2) if x.ndim == 3 else (-2 if args["across"] else -3)
     if rows is None:
         return x.flip(axis)
@@ -86,7 +86,7 @@ def flip(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
 
 
 def lookup_table(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """Another level for each of the 256, as a table says; one table for all rows, or one for each."""
+    """Map uint8 values by a lookup table; one table for all rows, or one per row."""
     tables = to_device(np.stack(rows), x.device)
     if len(tables) == 1:
         return tables[0][x.to(torch.int32)]
@@ -101,20 +101,20 @@ def _to_grey(x: Batch) -> Batch:
 
 
 def _blend(first: Batch, second: Batch, factor: float) -> Batch:
-    """1 - factor of the first and factor of the second, in the order of the host's roundings."""
+    """Linear interpolation from `first` to `second` by `factor`, with the rounding order of the host."""
     share = np.float32(1) - np.float32(factor)
     blended = first.to(torch.float32) * float(share) + second.to(torch.float32) * float(np.float32(1) - share)
     return blended.round_().clamp_(0, 255).to(torch.uint8)
 
 
 def contrast(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """Away from the mean grey of the image, or towards it."""
+    """Adjust contrast: interpolate between the mean gray of the image and the image."""
     mean = _to_grey(x).flatten(1).sum(1).to(torch.float64) / (x.shape[1] * x.shape[2])
     return _blend(mean.round().reshape(-1, 1, 1, 1), x, args["factor"])
 
 
 def saturation(x: Batch, args: dict[str, Any], rows: Any) -> Batch:
-    """Away from the grey of each pixel, or towards it."""
+    """Adjust saturation: interpolate between the gray of each pixel and the pixel."""
     return _blend(_to_grey(x)[..., None], x, args["factor"])
 
 
