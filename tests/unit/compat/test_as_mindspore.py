@@ -188,7 +188,7 @@ def test_old_transform_modules(tmp_path):
         ("import mindspore.rewrite", "UnsupportedModuleError: No module named 'mindspore.rewrite'"),
         (
             "from mindspore import rewrite",
-            "'mindspore.rewrite' is not in Millrace: it edits the source text of nets",
+            "'mindspore.rewrite' is not in Millrace: it edits the source code of networks",
         ),
         ("from mindspore.dataset import NoSuchDataset", "NoSuchDataset' is not in Millrace yet"),
         (

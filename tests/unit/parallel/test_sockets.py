@@ -238,7 +238,10 @@ def test_a_launcher_unpickles_nothing_that_comes_over_a_socket(tmp_path, no_leak
         said = launcher.communicate(timeout=LIMIT)[0]
     assert not proof.exists()
     assert launcher.returncode == 1
-    assert "did not meet: the store of the rendezvous: expected the state of this run" in said
+    assert (
+        "the rendezvous of the machines failed: the store of the rendezvous: expected the state of this run"
+        in said
+    )
 
 
 def test_a_state_is_the_same_after_a_round_trip():

@@ -20,10 +20,10 @@ def numbers(count=6, size=2):
 
 def test_a_queue_is_sent_stopped_and_goes_on():
     queue = numbers().device_que()
-    with pytest.raises(DeviceQueueError, match=r"call send\(\) first"):
+    with pytest.raises(DeviceQueueError, match=r"Call send\(\) first"):
         queue.get_send_info()
     queue.send(num_epochs=2)
-    with pytest.raises(DeviceQueueError, match="sends already"):
+    with pytest.raises(DeviceQueueError, match="is already sending"):
         queue.send()
     queue.stop_send()
     queue.continue_send()

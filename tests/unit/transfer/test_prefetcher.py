@@ -139,7 +139,7 @@ def test_a_step_that_waits_too_long_is_told_what_for():
     try:
         with pytest.raises(
             StallError,
-            match=r"no batch came within 0.05 s.*data slow \(.*map\(slow\) at .*\): the pipeline has made no batch",
+            match=r"no batch came within 0.05 s.*data slow \(.*map\(slow\) at .*\): the pipeline has produced no batch",
         ):
             feed.take(timeout=0.05)
     finally:

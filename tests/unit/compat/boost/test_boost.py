@@ -232,7 +232,7 @@ def test_what_is_refused_says_why():
     ):
         with pytest.raises(RuntimeError, match="is not supported: "):
             make()
-    with pytest.raises(ValueError, match="'dim_reduce' is not to be had"):
+    with pytest.raises(ValueError, match="'dim_reduce' is not supported"):
         boost.AutoBoost("O0", {"boost": {"mode": "enable_all"}})
     with pytest.raises(TypeError, match="must be an Optimizer instance"):
         boost.FreezeOpt(3)

@@ -234,7 +234,7 @@ def test_a_checksum_finds_what_nothing_else_would():
     file.chmod(0o600)
     file.write_bytes(data)
     assert "w" in load_checkpoint("c.ckpt")
-    with pytest.raises(CheckpointError, match="checksum at the end does not fit"):
+    with pytest.raises(CheckpointError, match="checksum at the end does not match"):
         load_checkpoint("c.ckpt", crc_check=True)
     assert not check_checkpoint("c.ckpt")
 
@@ -344,7 +344,7 @@ def test_the_copy_is_taken_at_once(how, monkeypatch):
 def test_what_went_wrong_beside_is_raised_by_the_next_save(monkeypatch):
     monkeypatch.setattr(files, "free_bytes", lambda folder: 3)
     save_checkpoint(weights(w=[1]), "a", async_save=True)
-    with pytest.raises(SaveError, match="no room"):
+    with pytest.raises(SaveError, match="no space"):
         save_checkpoint(weights(w=[1]), "a")
     monkeypatch.undo()
     wait_for_checkpoints()  # said once

@@ -147,7 +147,7 @@ def test_names_as_told_and_what_does_not_fit():
     assert "weight is 4x3" in str(done)
     with pytest.raises(ValueError, match=r"names \['z'\], which the source does not have"):
         convert_checkpoint("x.pth", name_map={"z": "weight"})
-    with pytest.raises(ValueError, match="give net="):
+    with pytest.raises(ValueError, match="pass net="):
         convert_checkpoint("x.pth", by="order")
 
 
@@ -240,7 +240,7 @@ def test_convert_as_a_command(capsys, monkeypatch):
     assert main(["convert", "x.pth", "x.ckpt"]) == 0
     said = capsys.readouterr().out
     assert "module.fc.weight" in said
-    assert "2 moved to x.ckpt" in said
+    assert "2 written to x.ckpt" in said
     assert list(load_checkpoint("x.ckpt")) == ["fc.weight", "fc.bias"]
     with open("nets_of_a_test.py", "w") as file:
         file.write("from millrace import nn\ndef make():\n    return nn.Dense(2, 1)\n")

@@ -145,7 +145,7 @@ def test_devices_and_functions_are_checked(tmp_path):
     landscape = train.SummaryLandscape(str(tmp_path))
     with pytest.raises(ValueError, match="between 0 and 7"):
         landscape.gen_landscapes_with_multi_process(parts, device_ids=[8])
-    with pytest.raises(TypeError, match="must give a Model, its net, a dataset and metrics"):
+    with pytest.raises(TypeError, match="must return a Model, its network, a dataset and metrics"):
         landscape.gen_landscapes_with_multi_process(lambda: 3)
 
 
