@@ -154,7 +154,7 @@ def test_a_picture_shows_low_and_high_the_path_and_what_is_no_number():
     z = np.array([[0.0, 1.0, 4.0], [1.0, 2.0, np.nan], [4.0, 5.0, 8.0]])
     path = np.array([[-1.0, -1.0, 0.0]])
     made = plane.Landscape(axis, axis, z, path, (1.0, 1.0, 8.0), {})
-    pixels = made.picture()
+    pixels = made.to_image()
     assert pixels.shape == (255, 255, 3)
     assert pixels[-1, 0].tolist() == [220, 40, 40]  # the path begins below on the left
     assert pixels[0, -1].tolist() == [255, 255, 255]

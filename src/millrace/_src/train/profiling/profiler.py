@@ -64,11 +64,11 @@ class profile:
             if value is not None and not callable(value):
                 raise ArgumentTypeError(f"For 'profile', '{name}' must be callable, but got {value!r}.")
         device = ProfilerActivity.GPU in requested or ProfilerActivity.NPU in requested
-        self._kinds = [torch.profiler.ProfilerActivity.CPU] if ProfilerActivity.CPU in requested else []
+        self._activities = [torch.profiler.ProfilerActivity.CPU] if ProfilerActivity.CPU in requested else []
         if device and torch.cuda.is_available():
-            self._kinds.append(torch.profiler.ProfilerActivity.CUDA)
-        self._kinds = self._kinds or [torch.profiler.ProfilerActivity.CPU]
-        self._asks: dict[str, Any] = {
+            self._activities.append(torch.profiler.ProfilerActivity.CUDA)
+        self._activities = self._activities or [torch.profiler.ProfilerActivity.CPU]
+        self._options: dict[str, Any] = {
             "with_stack": with_stack,
             "profile_memory": profile_memory,
             "record_shapes": record_shapes,
@@ -94,7 +94,9 @@ class profile:
 
     def _open(self) -> None:
         if self._window is None and self._action() in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            self._window = torch.profiler.profile(activities=self._kinds, acc_events=True, **self._asks)
+            self._window = torch.profiler.profile(
+                activities=self._activities, acc_events=True, **self._options
+            )
             self._window.start()
 
     def _close(self) -> None:
@@ -143,14 +145,14 @@ class profile:
             raise ArgumentValueError(f"For 'add_metadata_json', 'value' is no JSON: {error}") from None
         self._notes[key] = value
 
-    def _made(self) -> Any:
+    def _finished_window(self) -> Any:
         if self._last is None:
             raise OperationError("Nothing has been recorded: run some steps, then stop() the profiler.")
         return self._last
 
     def table(self, limit: int = 20, sort_by: str = "self_cpu_time_total") -> str:
         """Table of the most expensive operations."""
-        return str(self._made().key_averages().table(sort_by=sort_by, row_limit=limit))
+        return str(self._finished_window().key_averages().table(sort_by=sort_by, row_limit=limit))
 
     def rows(self) -> list[dict[str, Any]]:
         """Operations, most expensive first: calls, self and total microseconds."""
@@ -165,13 +167,13 @@ class profile:
                     strict=True,
                 )
             )
-            for each in self._made().key_averages()
+            for each in self._finished_window().key_averages()
         ]  # fmt: skip
         return sorted(rows, key=lambda row: row["self_cpu_us"] + row["self_device_us"], reverse=True)
 
     def export(self, path: str) -> None:
         """Write the trace as a file for Chrome and Perfetto."""
-        self._made().export_chrome_trace(path)
+        self._finished_window().export_chrome_trace(path)
 
     def write(self, folder: str, worker: str | None = None) -> None:
         """Write the trace, the operations as CSV and the step times to a folder."""

@@ -60,7 +60,7 @@ class Landscape:
         rounded = {name: _to_json_list(getattr(self, name)) for name in ("x", "y", "z", "path")}
         return json.dumps({**rounded, "convergence_point": _to_json_list(np.array(self.end)), **self.about})
 
-    def picture(self) -> Array:
+    def to_image(self) -> Array:
         """Image (height, width, 3): dark is low, red is the path, white its end; y grows upwards."""
         scale = max(1, _PIXELS // len(self.x))
         pixels = _colorize(self.z[::-1]).repeat(scale, 0).repeat(scale, 1)

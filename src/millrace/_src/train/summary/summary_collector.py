@@ -80,7 +80,7 @@ class SummaryCollector(Callback):
                 raise ArgumentTypeError(
                     f"For '{owner}', '{name}' must be a dict, but got {type(value).__name__}."
                 )
-        self._own = custom_lineage_data
+        self._custom_lineage_data = custom_lineage_data
         self._record: SummaryRecord | None = None
         landscape = self._wanted["collect_landscape"]
         self._keeper = None if not landscape else LandscapeCheckpoints(summary_dir, landscape)
@@ -99,8 +99,8 @@ class SummaryCollector(Callback):
         params, record = run_context.original_args(), self._record
         if record is None or params.mode != "train":
             return
-        if self._own:
-            record.add_value("custom_lineage_data", "custom", dict(self._own))
+        if self._custom_lineage_data:
+            record.add_value("custom_lineage_data", "custom", dict(self._custom_lineage_data))
         if self._wanted["collect_train_lineage"]:
             facts = {
                 "epochs": params.epoch_num,

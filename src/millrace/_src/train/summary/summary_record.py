@@ -206,7 +206,7 @@ def _encode_summary(plugin: str, name: str, value: Any) -> list[bytes]:
     if plugin == "graph":
         return []
     if plugin == "landscape":
-        return [events.image(name, value.picture()), events.text(f"{name}/points", value.text())]
+        return [events.image(name, value.to_image()), events.text(f"{name}/points", value.text())]
     return [events.text(name, str(value))]
 
 
