@@ -128,7 +128,7 @@ def compute(names: Any = tuple(ALL)) -> dict[str, Rows]:
         for i in range(ROWS):
             ids = np.array([i], np.uint64)
             draws = RandomStream.for_rows(ids, seed=5, epoch=0, op=1) if operation.random else None
-            row = operation.rows(draws)(0, *arguments(ALL[name].inputs, i))
+            row = operation.row_function(draws)(0, *arguments(ALL[name].inputs, i))
             rows.append(tuple(np.asarray(part) for part in (row if type(row) is tuple else (row,))))
         results[name] = rows
     return results

@@ -100,7 +100,7 @@ def test_a_net_learns_is_killed_and_goes_on_to_the_same_bits(tmp_path):
     [then] = commands(done.stdout)
     served = subprocess.run(["sh", "-c", then], **options)
     assert served.returncode == 0, served.stderr
-    [right, asked] = map(int, re.search(r"(\d+) of (\d+) pictures were named right", served.stdout).groups())
+    [right, asked] = map(int, re.search(r"(\d+) of (\d+) images were classified correctly", served.stdout).groups())
     assert asked / 4 < right <= asked  # of eight kinds, after a few epochs
     assert commands(served.stdout)[0].endswith(f"serve {Path('here', 'shapes.mindir')}")
 
@@ -151,7 +151,7 @@ def test_a_folder_with_something_else_in_it_is_not_touched(tmp_path, capsys):
 def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert quickstart("--folder", tmp_path / "file" / "below") == 2
-    assert "choose another place with --folder" in capsys.readouterr().err
+    assert "Choose another folder with --folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["0", "-3", "many"])

@@ -372,7 +372,6 @@ def _rnn_layer(
     _require(
         mode == 2
         and 1 <= num_layers <= 64
-        and has_biases
         and not batch_sizes
         and not train
         and hidden_size > 0
@@ -381,7 +380,8 @@ def _rnn_layer(
         and all(tensor.dtype == torch.float32 for tensor in tensors)
         and list(weight0.shape) == [gates, input.shape[2]]
         and list(weight1.shape) == [gates, hidden_size]
-        and list(weight2.shape) == list(weight3.shape) == [gates]
+        # without biases the kernel does not read the last two
+        and (not has_biases or list(weight2.shape) == list(weight3.shape) == [gates])
         and all(list(tensor.shape)[-2:] == [input.shape[1], hidden_size] for tensor in (hx, cx))
         and all(tensor.numel() == input.shape[1] * hidden_size for tensor in (hx, cx)),
         "the weights and states of the recurrent layer do not fit",

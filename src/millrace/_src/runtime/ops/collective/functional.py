@@ -14,6 +14,7 @@ import torch
 
 from millrace._src.core.errors import OperationError
 from millrace._src.runtime.distributed.group_registry import WORLD_GROUP, require_membership
+from millrace._src.runtime.ops.collective import torch_library_ops as _registered  # noqa: F401  defines torch.ops.millrace
 
 __all__ = [
     "all_gather",
