@@ -83,6 +83,7 @@ PACKAGES = {
     # Reports read counters and the plan; they know no engine and no training loop.
     "observe": ("core", "data.plan"),
     # The runtime sees batches through the iterator protocol, never the engine.
+    "runtime": ("runtime.graph",),  # loads Graph mode, which autograd finds through a registered function
     "runtime.distributed.parallel_context": ("core",),
     "runtime.tensor": ("core", "runtime.distributed.parallel_context"),
     "runtime.distributed.group_registry": ("core",),

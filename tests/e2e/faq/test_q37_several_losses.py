@@ -41,7 +41,7 @@ def test_gradients_of_all_losses_are_added(sens, moved):
 def test_another_number_of_factors_is_refused():
     net = Two()
     step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 1.0), (1.0, 2.0, 3.0))
-    with pytest.raises(ValueError, match="gives 2 results, so 'sens' must be one number or 2 of them"):
+    with pytest.raises(ValueError, match="returns 2 losses, so 'sens' must be one number or 2 of them"):
         step(Tensor([3.0]))
 
 

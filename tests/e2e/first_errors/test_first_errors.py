@@ -83,7 +83,7 @@ WRONG = {
     "forward": (lambda: Forward()(Tensor([1.0])), ["'construct' is not defined", "rename it to 'construct'"]),
     "weights of PyTorch": (
         lambda: ms.load_checkpoint("net.pth"),
-        ["'net.pth'", "train.load_torch(file, net)"],
+        ["'net.pth'", "train.load_torch(file, network)"],
     ),
     "the net for its parameters": (
         lambda: nn.Adam(nn.Dense(1, 1)),
@@ -126,4 +126,4 @@ def test_an_error_says_what_was_got_and_what_to_write(what):
 def test_a_model_without_an_optimizer_says_that_nothing_is_learned(caplog):
     with caplog.at_level(logging.WARNING, "millrace"):
         train.Model(nn.SequentialCell(nn.Flatten(), nn.Dense(16, 3)), nn.CrossEntropyLoss()).train(1, rows())
-    assert "no optimizer: no weight will change" in caplog.text
+    assert "a loss without an optimizer: weights will not change" in caplog.text

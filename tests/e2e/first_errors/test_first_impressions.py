@@ -100,7 +100,7 @@ def test_a_method_of_text_on_an_array_says_how(processes: bool, no_leaks: None) 
 
 def test_several_texts_say_how_too() -> None:
     data = ds.GeneratorDataset(words, ["t"]).map(lambda t: t.upper(), ["t"])
-    with pytest.raises(RuntimeError, match=r"\[each\.upper\(\.\.\.\) for each in value\.tolist\(\)\]"):
+    with pytest.raises(RuntimeError, match=r"\[item\.upper\(\.\.\.\) for item in value\.tolist\(\)\]"):
         next(iter(data.create_dict_iterator(num_epochs=1)))
 
 

@@ -31,7 +31,7 @@ def said(monkeypatch):
 
     def put(why="", **changes):
         made = dataclasses.replace(facts.backend_versions(), **changes)
-        fake = types.SimpleNamespace(look=lambda: made, try_gloo=lambda: why)
+        fake = types.SimpleNamespace(backend_versions=lambda: made, try_gloo=lambda: why)
         monkeypatch.setattr(checks, "_query_torch", lambda: fake)
 
     return put
