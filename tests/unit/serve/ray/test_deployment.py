@@ -306,7 +306,7 @@ def test_what_is_wrong_is_said_before_anything_starts(ray_instance, files, monke
         start_on_ray(Config({"d": files["dense"]}, grpc_port=0))
     with pytest.raises(ArgumentValueError, match=r"'d' is a Servable .* servable\.save\('d\.mindir'\)"):
         start_on_ray(Config({"d": Servable(dense(), [any_rows(4)])}))
-    with pytest.raises(ArgumentValueError, match="the fewest and the most"):
+    with pytest.raises(ArgumentValueError, match=r"a pair \(minimum, maximum\)"):
         start_on_ray(Config({"d": files["dense"]}), replicas=(3, 2))
     with pytest.raises(ResourceError, match=r"node .* cannot open /nowhere/d\.mindir"):
         start_on_ray(Config({"d": "/nowhere/d.mindir"}))
@@ -324,9 +324,9 @@ def test_what_is_wrong_is_said_before_anything_starts(ray_instance, files, monke
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--ray", "--grpc-port", "0"], "with Ray only HTTP is served"),
+        (["--ray", "--grpc-port", "0"], "only HTTP is served with Ray"),
         (["--replicas", "2"], "--replicas and --ray-address require --ray"),
-        (["--ray", "--replicas", "5000"], "ask for fewer replicas"),
+        (["--ray", "--replicas", "5000"], "request fewer replicas"),
         (["--ray", "--ray-address", "ray://127.0.0.1:1"], "Make this machine a node"),
         (["--ray", "--ray-address", "127.0.0.1:1"], "cannot connect to the Ray cluster at 127.0.0.1:1"),
     ],
