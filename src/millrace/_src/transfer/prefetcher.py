@@ -33,7 +33,7 @@ from .pinned_memory import allocator_for
 from .ring_buffer import RingBuffer, RingClosedError, RingItem
 from .transfer import BatchTransfer, TransferredBatch, create_transfer, size_of
 
-__all__ = ["DevicePrefetcher", "Source", "create_device_source"]
+__all__ = ["DevicePrefetcher", "BatchSource", "create_device_source"]
 
 log = get_logger(__name__)
 
@@ -49,7 +49,7 @@ GRACE = 0.5
 _numbers = itertools.count(1)
 
 
-class Source(Protocol):
+class BatchSource(Protocol):
     """Iterator of batches: StopIteration at the end of each epoch, then the next epoch."""
 
     def __next__(self) -> Any: ...
@@ -77,7 +77,7 @@ class DevicePrefetcher:
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         *,
         epochs: int = -1,
         device: str = "cpu",
@@ -303,7 +303,7 @@ class _PipelineReader:
 
     def __init__(
         self,
-        source: Source,
+        source: BatchSource,
         epochs: int,
         states: bool,
         channel: TransferStatistics,
@@ -428,21 +428,21 @@ class _Transferrer:
 @public("transfer")
 def create_device_source(
     dataset: Any, epochs: int, device: str, state: Any = None, lender: HostAllocator | None = None
-) -> Source:
+) -> BatchSource:
     """The iterator of a dataset for this device; offloaded transforms run on the device.
 
     Batches are allocated in pinned memory of the device, or by another allocator.
     """
     with override(allocator=lender or allocator_for(device)):
         if device != "cpu" and hasattr(dataset, "_device_run"):
-            return cast(Source, dataset._device_run(epochs, state))
+            return cast(BatchSource, dataset._device_run(epochs, state))
         resume = {} if state is None else {"state": state}
-        return cast(Source, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
+        return cast(BatchSource, dataset.create_tuple_iterator(num_epochs=epochs, do_copy=False, **resume))
 
 
 def _close(
     rings: list[RingBuffer],
-    source: Source,
+    source: BatchSource,
     threads: list[threading.Thread],
     channel: TransferStatistics,
     gate: threading.Event,
