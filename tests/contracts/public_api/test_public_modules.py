@@ -218,3 +218,14 @@ def test_declarations_read_and_declarations_made_are_the_same() -> None:
         expected = read.get((definition_module(value), value.__qualname__))
         if expected is not None:
             assert value.__module__ == module_of_path(expected), path
+
+
+def test_a_function_that_uses_public_modules_can_be_sent_to_a_worker() -> None:
+    code = """
+import cloudpickle, pickle
+import millrace as ms, millrace.dataset as ds
+from millrace import log, nn, ops
+def work(): return ms.Tensor, ds.vision, log.info, nn.Dense, ops.add
+print(pickle.loads(cloudpickle.dumps(work))() == work())
+"""
+    assert run(code).strip() == "True"

@@ -117,6 +117,10 @@ class _PublicModule(types.ModuleType):
     def __file__(self, file: str | None) -> None:
         vars(self)["__file__"] = file
 
+    def __reduce__(self) -> tuple[Callable[[str], types.ModuleType], tuple[str]]:
+        """By name, as cloudpickle does with modules of the type itself: functions for workers refer to modules."""
+        return importlib.import_module, (self.__name__,)
+
 
 def import_all(package: str, path: Iterable[str]) -> None:
     """Import every module of a package: each registers its definitions.
