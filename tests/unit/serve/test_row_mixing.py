@@ -129,7 +129,7 @@ def test_independent_rows_are_still_computed_together(running, form):
     assert batches(running, name) == (1, USERS)
     with Client(running.url) as client:
         said = client.metadata(name)["properties"]["batching"]
-    assert said.startswith("on: the program keeps rows apart" if form == "mindir" else "on: not proven")
+    assert said.startswith("on: the program keeps rows independent" if form == "mindir" else "on: not proven")
 
 
 def test_several_rows_of_one_request_stay_together(running, models):

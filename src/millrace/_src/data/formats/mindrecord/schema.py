@@ -118,7 +118,7 @@ class RecordSchema:
         >>> RecordSchema.parse({"x": {"type": "bytes", "shape": [1]}})
         Traceback (most recent call last):
         ...
-        millrace._src.data.formats.mindrecord.exceptions.MRMInvalidSchemaError: field 'x': a bytes field has no shape
+        millrace.mindrecord.common.exceptions.MRMInvalidSchemaError: field 'x': a bytes field has no shape
         """
         if not isinstance(content, Mapping):
             raise MRMInvalidSchemaError(f"a schema is a dict of fields, not {type(content).__name__}")

@@ -24,7 +24,7 @@ class Cifar10ToMR(Converter):
     >>> Cifar10ToMR(".", "cifar.mindrecord")
     Traceback (most recent call last):
     ...
-    millrace._src.data.formats.mindrecord.exceptions.PathNotExistsError: there is no file data_batch_* in the folder
+    millrace.mindrecord.common.exceptions.PathNotExistsError: there is no file data_batch_* in the folder
       file: .
     """
 
@@ -75,7 +75,7 @@ class Cifar100ToMR(Cifar10ToMR):
     >>> Cifar100ToMR(".", "cifar.mindrecord")
     Traceback (most recent call last):
     ...
-    millrace._src.data.formats.mindrecord.exceptions.PathNotExistsError: there is no file train in the folder
+    millrace.mindrecord.common.exceptions.PathNotExistsError: there is no file train in the folder
       file: .
     """
 

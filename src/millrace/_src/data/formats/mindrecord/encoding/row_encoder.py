@@ -38,7 +38,7 @@ def encode_rows(
     >>> encode_rows(schema, [{"n": 7}, {"n": 2**31}])
     Traceback (most recent call last):
     ...
-    millrace._src.data.formats.mindrecord.exceptions.MRMValidateDataError: row 1, field 'n': 2147483648 is beyond int32
+    millrace.mindrecord.common.exceptions.MRMValidateDataError: row 1, field 'n': 2147483648 is beyond int32
     """
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
