@@ -100,7 +100,9 @@ def test_a_net_learns_is_killed_and_goes_on_to_the_same_bits(tmp_path):
     [then] = commands(done.stdout)
     served = subprocess.run(["sh", "-c", then], **options)
     assert served.returncode == 0, served.stderr
-    [right, asked] = map(int, re.search(r"(\d+) of (\d+) images were classified correctly", served.stdout).groups())
+    [right, asked] = map(
+        int, re.search(r"(\d+) of (\d+) images were classified correctly", served.stdout).groups()
+    )
     assert asked / 4 < right <= asked  # of eight kinds, after a few epochs
     assert commands(served.stdout)[0].endswith(f"serve {Path('here', 'shapes.mindir')}")
 
