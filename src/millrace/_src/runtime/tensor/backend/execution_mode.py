@@ -6,6 +6,7 @@ step.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,12 +87,11 @@ def raising_on_graph_break(wanted: bool) -> Iterator[None]:
 
 def run_step(owner: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that is a whole step: as a graph in Graph mode, else directly."""
-    if (
-        mode == GRAPH_MODE
-        and graph_executor is not None
-        and not thread_state.capturing
-        and not thread_state.differentiation_depth
-    ):
+    if mode == GRAPH_MODE and not thread_state.capturing and not thread_state.differentiation_depth:
+        if graph_executor is None:
+            # sets the executor; the package is above this one and is loaded with the first step that needs it
+            importlib.import_module("millrace._src.runtime.graph.replay")
+        assert graph_executor is not None
         return graph_executor(owner, function, args, kwargs)
     return function(*args, **kwargs)
 
